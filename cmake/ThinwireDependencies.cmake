@@ -1,0 +1,48 @@
+# Every dependency is a Debian package; a missing one is named, so that it can be installed.
+
+# thinwire_require(<package> <debian package> [arguments of find_package])
+macro(thinwire_require package debian_package)
+  find_package(${package} ${ARGN} QUIET)
+  if(NOT ${package}_FOUND)
+    message(FATAL_ERROR "${package} was not found. On Debian: apt-get install ${debian_package}")
+  endif()
+endmacro()
+
+thinwire_require(OpenMP libgomp1 COMPONENTS CXX)
+thinwire_require(MPI libopenmpi-dev COMPONENTS CXX)
+thinwire_require(fmt libfmt-dev)
+thinwire_require(spdlog libspdlog-dev)
+thinwire_require(nlohmann_json nlohmann-json3-dev)
+thinwire_require(Boost libboost-program-options-dev COMPONENTS program_options)
+thinwire_require(Threads libc6-dev)
+
+find_package(PkgConfig QUIET)
+if(NOT PkgConfig_FOUND)
+  message(FATAL_ERROR "pkg-config was not found. On Debian: apt-get install pkg-config")
+endif()
+pkg_check_modules(hwloc QUIET IMPORTED_TARGET hwloc)
+if(NOT hwloc_FOUND)
+  message(FATAL_ERROR "hwloc was not found. On Debian: apt-get install libhwloc-dev")
+endif()
+
+find_path(STB_INCLUDE_DIR stb_image.h PATH_SUFFIXES stb)
+if(NOT STB_INCLUDE_DIR)
+  message(FATAL_ERROR "stb_image.h was not found. On Debian: apt-get install libstb-dev")
+endif()
+
+# Debian's dnnl-config.cmake asks for OpenCL, which the CPU engine does not need.
+find_path(DNNL_INCLUDE_DIR dnnl.hpp)
+find_library(DNNL_LIBRARY dnnl)
+if(NOT DNNL_INCLUDE_DIR OR NOT DNNL_LIBRARY)
+  message(FATAL_ERROR "oneDNN was not found. On Debian: apt-get install libdnnl-dev")
+endif()
+add_library(DNNL::dnnl UNKNOWN IMPORTED)
+set_target_properties(DNNL::dnnl PROPERTIES
+  IMPORTED_LOCATION "${DNNL_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${DNNL_INCLUDE_DIR}")
+
+if(THINWIRE_TESTS)
+  thinwire_require(GTest libgtest-dev)
+endif()
+if(THINWIRE_BENCHMARKS)
+  thinwire_require(benchmark libbenchmark-dev)
+endif()
