@@ -1,0 +1,15 @@
+#pragma once
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace thinwire {
+
+using Json = nlohmann::ordered_json;
+
+/// null for infinities and NaN, which JSON does not have.
+Json finite_or_null(double value);
+
+/// Throws InputError that names the file and what is wrong with it.
+Json read_json(const std::filesystem::path& file);
+
+}  // namespace thinwire
