@@ -1,0 +1,20 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace thinwire {
+
+/// IEEE half precision: every value (subnormals, infinities, NaN) is widened exactly; narrowing
+/// rounds to nearest, ties to even, and overflows to infinity.
+float half_to_float(std::uint16_t half);
+std::uint16_t float_to_half(float value);
+
+/// Widens out.size() halfs given as bytes (little-endian, aligned or not), vectorised.
+void halves_to_floats(std::span<const std::byte> halves, std::span<float> out);
+
+/// bfloat16, the upper half of a float; same rounding.
+float bfloat16_to_float(std::uint16_t bits);
+std::uint16_t float_to_bfloat16(float value);
+
+}  // namespace thinwire

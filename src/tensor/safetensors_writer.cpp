@@ -1,0 +1,113 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <system_error>
+
+#include "thinwire/base/error.hpp"
+#include "thinwire/base/json.hpp"
+#include "thinwire/tensor/safetensors.hpp"
+
+namespace thinwire {
+namespace {
+
+namespace fs = std::filesystem;
+
+template <class T>
+std::vector<std::byte> checked_bytes(const std::string& name, const std::vector<Index>& shape,
+                                     std::span<const T> values) {
+  Index elements = 1;
+  for (const Index size : shape) elements *= size;
+  TW_REQUIRE(elements == std::ssize(values), "tensor {} of [{}] with {} values", name,
+             fmt::join(shape, ", "), values.size());
+  const auto bytes = std::as_bytes(values);
+  return {bytes.begin(), bytes.end()};
+}
+
+/// A temporary file beside its destination: removed unless it was moved there.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const fs::path& destination)
+      : destination_(destination), path_(destination) {
+    path_ += fmt::format(".{}.tmp", getpid());
+    stream_.open(path_, std::ios::binary | std::ios::trunc);
+    check(stream_.is_open());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    stream_.close();
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+
+  void append(const void* data, std::size_t size) {
+    stream_.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
+    check(stream_.good());
+  }
+  void move_to_destination() {
+    stream_.close();
+    check(stream_.good());
+    std::error_code error;
+    fs::rename(path_, destination_, error);
+    require_input(!error, "cannot write {}: {}", destination_.string(), error.message());
+  }
+
+ private:
+  void check(bool is_good) const {
+    require_input(is_good, "cannot write {}: {}", destination_.string(), std::strerror(errno));
+  }
+
+  fs::path destination_, path_;
+  std::ofstream stream_;
+};
+
+}  // namespace
+
+void SafetensorsWriter::add(std::string name, std::vector<Index> shape,
+                            std::span<const float> values) {
+  auto bytes = checked_bytes(name, shape, values);
+  append({std::move(name), "F32", std::move(shape), std::move(bytes)});
+}
+
+void SafetensorsWriter::add(std::string name, std::vector<Index> shape,
+                            std::span<const std::int32_t> values) {
+  auto bytes = checked_bytes(name, shape, values);
+  append({std::move(name), "I32", std::move(shape), std::move(bytes)});
+}
+
+void SafetensorsWriter::append(Entry entry) {
+  TW_REQUIRE(entry.name != "__metadata__", "a tensor cannot be called __metadata__");
+  for (const Entry& other : entries_)
+    TW_REQUIRE(other.name != entry.name, "tensor {} added twice", entry.name);
+  entries_.push_back(std::move(entry));
+}
+
+void SafetensorsWriter::add_metadata(std::string key, std::string value) {
+  metadata_.insert_or_assign(std::move(key), std::move(value));
+}
+
+void SafetensorsWriter::write(const std::filesystem::path& file) const {
+  Json header = Json::object();
+  if (!metadata_.empty()) header["__metadata__"] = metadata_;
+  std::size_t offset = 0;
+  for (const Entry& entry : entries_) {
+    const std::size_t end = offset + entry.bytes.size();
+    header[entry.name] = {
+        {"dtype", entry.type}, {"shape", entry.shape}, {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // readers may map the data: keep it aligned
+
+  TemporaryFile temporary(file);
+  const std::uint64_t length = text.size();
+  temporary.append(&length, sizeof length);
+  temporary.append(text.data(), text.size());
+  for (const Entry& entry : entries_) temporary.append(entry.bytes.data(), entry.bytes.size());
+  temporary.move_to_destination();
+}
+
+}  // namespace thinwire
