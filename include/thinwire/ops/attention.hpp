@@ -1,0 +1,43 @@
+#pragma once
+#include <memory>
+#include <memory_resource>
+#include <span>
+
+#include "thinwire/base/operations.hpp"
+#include "thinwire/ops/kv_context.hpp"
+#include "thinwire/tensor/matrix_view.hpp"
+
+namespace thinwire::ops {
+
+enum class Mask { none, causal };
+
+/// Multi-head attention of local queries over a mixed context (METHODS 2):
+///   output = softmax(Q K^T / sqrt(head_dim) + log g + M) V, head by head,
+/// where M hides key column j from query i if log g_j is -infinity, or the mask is causal and
+/// last_j > position_i. Row maxima are taken over visible columns only.
+/// Queries are worked on in blocks whose scores stay in cache: never rows x columns x heads.
+class Attention {
+ public:
+  /// heads * head_dim = hidden. Scratch for the scores of `max_columns` columns and `threads`
+  /// threads is held in `memory`: threads * max(1, min(max_rows, 131072 / max_columns)) *
+  /// max_columns floats.
+  Attention(Index heads, Index head_dim, Mask mask, Index max_rows, Index max_columns, int threads,
+            std::pmr::memory_resource* memory);
+  Attention(Attention&&) noexcept;
+  ~Attention();
+
+  ///   query [rows, hidden]   positions [rows] global, read only under a causal mask
+  ///   output [rows, hidden], overwritten
+  /// Adds 2 * rows * columns * hidden multiply-accumulates and heads * rows * columns softmax
+  /// elements to `counted`: hidden columns are computed like the others.
+  /// Throws InputError when a query sees no column (an input without a real token).
+  void operator()(MatrixView<const float> query, const KvContext& context,
+                  std::span<const std::int32_t> positions, MatrixView<float> output,
+                  Operations& counted);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace thinwire::ops

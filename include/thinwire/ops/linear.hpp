@@ -1,0 +1,55 @@
+#pragma once
+#include <memory>
+#include <memory_resource>
+#include <span>
+
+#include "thinwire/base/operations.hpp"
+#include "thinwire/tensor/matrix_view.hpp"
+
+namespace thinwire::ops {
+
+enum class Activation { none, gelu_erf, gelu_tanh };
+enum class Accumulate { no, yes };  ///< yes: y += ..., the residual without a copy
+
+/// What is fused behind the product.
+struct Epilogue {
+  Activation activation = Activation::none;
+  Accumulate accumulate = Accumulate::no;
+};
+
+/// Who writes the packed weights: with memory that the ranks of a node share, one rank packs and
+/// the others only attach to the same bytes.
+enum class Packing { write, attach };
+
+/// y = activation(x * transpose(weight) + bias), or y += that.
+///   weight [outputs, inputs]   x [rows, inputs]   y [rows, outputs]   all fp32, x and y dense
+class Linear {
+ public:
+  /// Packs `weight` once, in the layout that oneDNN prefers, which serves every row count; the
+  /// packed weights and the bias (may be empty) are held in `memory`. With Packing::attach the
+  /// contents of `weight` and `bias` are not read (their shapes are), and the bytes at the place
+  /// that `memory` returns are taken as they are.
+  Linear(MatrixView<const float> weight, std::span<const float> bias, Epilogue epilogue,
+         std::pmr::memory_resource* memory, Packing packing = Packing::write);
+  Linear(Linear&&) noexcept;
+  Linear& operator=(Linear&&) noexcept;
+  ~Linear();
+
+  /// Any number of rows (0: nothing happens); the primitive for a row count and thread count is
+  /// built at its first use and kept. Uses omp_get_max_threads() threads. Safe to call from
+  /// several threads at once.
+  /// Adds rows * inputs * outputs multiply-accumulates, and the elements of the bias, activation
+  /// and residual to `counted`.
+  void operator()(MatrixView<const float> x, MatrixView<float> y, Operations& counted) const;
+
+  Index inputs() const;
+  Index outputs() const;
+  /// Bytes that packed weights and bias take.
+  std::int64_t packed_bytes() const;
+
+ private:
+  struct Impl;  // keeps dnnl types out of this header
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace thinwire::ops

@@ -1,0 +1,86 @@
+#include "thinwire/ops/linear.hpp"
+
+#include <algorithm>
+
+#include "packed_matmul.hpp"
+#include "thinwire/tensor/matrix.hpp"
+
+namespace thinwire::ops {
+
+struct Linear::Impl {
+  Impl(MatrixView<const float> weight, std::span<const float> bias_values, Epilogue wanted,
+       std::pmr::memory_resource* memory, Packing packing);
+
+  Index inputs, outputs;
+  Epilogue epilogue;
+  onednn::Layout layout;
+  Matrix<std::byte> packed;  // the order of these two is the order of allocation
+  Matrix<float> bias;        // [1, outputs], or [0, 0] without a bias
+  PackedMatmul multiply;
+};
+
+Linear::Impl::Impl(MatrixView<const float> weight, std::span<const float> bias_values,
+                   Epilogue wanted, std::pmr::memory_resource* memory, Packing packing)
+    : inputs(weight.cols()),
+      outputs(weight.rows()),
+      epilogue(wanted),
+      layout(PackedMatmul::preferred_layout(inputs, outputs, !bias_values.empty(), wanted)),
+      packed(1, static_cast<Index>(layout.get_size()), memory, Matrix<std::byte>::Fill::none),
+      bias(bias_values.empty() ? 0 : 1, std::ssize(bias_values), memory, Matrix<float>::Fill::none),
+      multiply(onednn::borrow(layout, packed.view().data()),
+               bias_values.empty()
+                   ? dnnl::memory()
+                   : onednn::borrow(onednn::dense_layout(1, outputs), bias.view().data()),
+               wanted) {
+  if (packing == Packing::attach) return;
+  // The transpose of weight [outputs, inputs] is [inputs, outputs] with its strides exchanged.
+  onednn::reorder(
+      onednn::borrow(onednn::strided_layout(inputs, outputs, 1, weight.stride()), weight.data()),
+      onednn::borrow(layout, packed.view().data()));
+  std::ranges::copy(bias_values, bias.view().data());
+}
+
+Linear::Linear(MatrixView<const float> weight, std::span<const float> bias, Epilogue epilogue,
+               std::pmr::memory_resource* memory, Packing packing) {
+  TW_REQUIRE(weight.rows() > 0 && weight.cols() > 0, "a weight of [{}, {}]", weight.rows(),
+             weight.cols());
+  TW_REQUIRE(bias.empty() || std::ssize(bias) == weight.rows(), "a bias of {} for {} outputs",
+             bias.size(), weight.rows());
+  impl_ = std::make_unique<Impl>(weight, bias, epilogue, memory, packing);
+}
+
+Linear::Linear(Linear&&) noexcept = default;
+Linear& Linear::operator=(Linear&&) noexcept = default;
+Linear::~Linear() = default;
+
+void Linear::operator()(MatrixView<const float> x, MatrixView<float> y, Operations& counted) const {
+  const Index inputs = impl_->inputs, outputs = impl_->outputs;
+  TW_REQUIRE(x.cols() == inputs && y.cols() == outputs && x.rows() == y.rows(),
+             "x [{}, {}] and y [{}, {}] for weights [{}, {}]", x.rows(), x.cols(), y.rows(),
+             y.cols(), outputs, inputs);
+  TW_REQUIRE(x.is_dense() && y.is_dense(),
+             "rows of x {} and of y {} floats apart (oneDNN is slow unless both are dense)",
+             x.stride(), y.stride());
+  if (x.rows() == 0) return;
+
+  impl_->multiply(x.data(), y.data(), x.rows());
+
+  const std::int64_t elements = x.rows() * outputs;
+  counted.matmul_macs += elements * inputs;
+  if (impl_->bias.rows() > 0) counted.bias_elements += elements;
+  if (impl_->epilogue.activation != Activation::none) counted.gelu_elements += elements;
+  if (impl_->epilogue.accumulate == Accumulate::yes) counted.residual_elements += elements;
+}
+
+Index Linear::inputs() const {
+  return impl_->inputs;
+}
+Index Linear::outputs() const {
+  return impl_->outputs;
+}
+
+std::int64_t Linear::packed_bytes() const {
+  return static_cast<std::int64_t>(impl_->packed.bytes() + impl_->bias.bytes());
+}
+
+}  // namespace thinwire::ops
