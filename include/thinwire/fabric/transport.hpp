@@ -1,0 +1,60 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace thinwire::fabric {
+
+/// The right to compute on this node: one device at a time under the emulated clock. Waiting for
+/// it sleeps.
+class Turn {
+ public:
+  virtual ~Turn() = default;
+  virtual void acquire() = 0;
+  virtual void release() = 0;
+};
+
+/// Moves bytes between the devices of a run: MPI ranks, or threads of one process. Knows no clocks.
+/// All functions are collective over size() ranks and are called in the same order by all.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// Nodes that the ranks run on.
+  virtual int hosts() const { return 1; }
+  /// Returns when all ranks are here. Sleeps while it waits (never spins inside MPI).
+  virtual void meet() = 0;
+  /// Equal contributions, all.size() = size() * mine.size(), in rank order. Call after meet().
+  virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+  /// Contributions of sizes[r] bytes, packed in rank order at the front of `all`. Call after
+  /// meet(). Throws Error when a size or the sum exceeds what MPI's int counts carry.
+  virtual void all_gatherv(std::span<const std::byte> mine, std::span<const std::int64_t> sizes,
+                           std::span<std::byte> all) = 0;
+  /// As all_gatherv, received by `root` alone; the others' `all` may be empty.
+  virtual void gatherv(int root, std::span<const std::byte> mine,
+                       std::span<const std::int64_t> sizes, std::span<std::byte> all) = 0;
+  /// This node's turn.
+  virtual Turn& turn() = 0;
+  /// MPI functions called so far, by name; empty where no MPI is involved.
+  virtual std::map<std::string, std::int64_t> mpi_calls() const { return {}; }
+};
+
+/// Uncounted, untimed: every rank's bytes at every rank (results, hidden states for inspection).
+std::vector<std::vector<std::byte>> gather_all(Transport& transport,
+                                               std::span<const std::byte> mine);
+
+/// `size` transports for as many threads of this process, in rank order. A rank that leaves by an
+/// exception must call abandon(), so that the others throw Error instead of waiting for ever; on
+/// other transports abandon() does nothing.
+std::vector<std::unique_ptr<Transport>> make_local_transports(int size);
+void abandon(Transport& transport);
+
+/// One device alone: no communication.
+std::unique_ptr<Transport> make_solo_transport();
+
+}  // namespace thinwire::fabric

@@ -1,0 +1,114 @@
+#include "fabric/mpi_transport.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <thread>
+#include <utility>
+
+#include "thinwire/base/error.hpp"
+
+namespace thinwire::fabric {
+namespace {
+
+constexpr std::array kNames = {"MPI_Allgather", "MPI_Allgatherv", "MPI_Gatherv", "MPI_Ibarrier"};
+
+int to_count(std::int64_t bytes) {
+  TW_REQUIRE(bytes >= 0 && bytes <= INT_MAX, "{} bytes in one collective: MPI counts end at {}",
+             bytes, INT_MAX);
+  return static_cast<int>(bytes);
+}
+
+}  // namespace
+
+MpiTransport::MpiTransport(Communicator all, Communicator node, Turn& turn)
+    : all_(std::move(all)),
+      node_(std::move(node)),
+      leaders_(all_.split(node_.rank() == 0 ? 0 : -1)),
+      rank_(all_.rank()),
+      size_(all_.size()),
+      node_size_(static_cast<std::uint32_t>(node_.size())),
+      segment_(node_, sizeof(NodeBarrier)),
+      barrier_(*reinterpret_cast<NodeBarrier*>(segment_.data())),
+      turn_(turn),
+      counts_(static_cast<std::size_t>(size_)),
+      displacements_(counts_.size()) {
+  const int is_leader = node_.rank() == 0 ? 1 : 0;
+  check_mpi(MPI_Allreduce(&is_leader, &hosts_, 1, MPI_INT, MPI_SUM, all_.handle()),
+            "MPI_Allreduce");
+}
+
+void MpiTransport::meet() {
+  barrier_.meet(node_size_);
+  if (hosts_ == 1) return;
+  if (!leaders_.is_null()) meet_other_hosts();
+  barrier_.meet(node_size_);
+}
+
+/// MPI_Barrier would spin; MPI_Test between growing naps leaves the core to the others.
+void MpiTransport::meet_other_hosts() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibarrier(leaders_.handle(), &request), "MPI_Ibarrier");
+  ++calls_[kIbarrier];
+  std::chrono::microseconds nap{5};
+  for (int is_done = 0; is_done == 0;) {
+    check_mpi(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
+    if (is_done != 0) break;
+    std::this_thread::sleep_for(nap);
+    nap = std::min(2 * nap, std::chrono::microseconds{100});
+  }
+}
+
+void MpiTransport::all_gather(std::span<const std::byte> mine, std::span<std::byte> all) {
+  TW_REQUIRE(all.size() == mine.size() * counts_.size(), "{} ranks' {} bytes into {}", size_,
+             mine.size(), all.size());
+  const int count = to_count(std::ssize(mine));
+  ++calls_[kAllgather];
+  check_mpi(MPI_Allgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, all_.handle()),
+            "MPI_Allgather");
+}
+
+void MpiTransport::all_gatherv(std::span<const std::byte> mine, std::span<const std::int64_t> sizes,
+                               std::span<std::byte> all) {
+  const std::int64_t total = lay_out(mine, sizes);
+  TW_REQUIRE(total <= std::ssize(all), "{} bytes into a buffer of {}", total, all.size());
+  ++calls_[kAllgatherv];
+  check_mpi(MPI_Allgatherv(mine.data(), to_count(std::ssize(mine)), MPI_BYTE, all.data(),
+                           counts_.data(), displacements_.data(), MPI_BYTE, all_.handle()),
+            "MPI_Allgatherv");
+}
+
+void MpiTransport::gatherv(int root, std::span<const std::byte> mine,
+                           std::span<const std::int64_t> sizes, std::span<std::byte> all) {
+  const std::int64_t total = lay_out(mine, sizes);
+  TW_REQUIRE(rank_ != root || total <= std::ssize(all), "{} bytes into a buffer of {}", total,
+             all.size());
+  ++calls_[kGatherv];
+  check_mpi(MPI_Gatherv(mine.data(), to_count(std::ssize(mine)), MPI_BYTE, all.data(),
+                        counts_.data(), displacements_.data(), MPI_BYTE, root, all_.handle()),
+            "MPI_Gatherv");
+}
+
+std::int64_t MpiTransport::lay_out(std::span<const std::byte> mine,
+                                   std::span<const std::int64_t> sizes) {
+  TW_REQUIRE(
+      sizes.size() == counts_.size() && sizes[static_cast<std::size_t>(rank_)] == std::ssize(mine),
+      "{} sizes for {} ranks, {} bytes contributed", sizes.size(), size_, mine.size());
+  std::int64_t end = 0;
+  for (std::size_t peer = 0; peer < counts_.size(); ++peer) {
+    counts_[peer] = to_count(sizes[peer]);
+    displacements_[peer] = to_count(end);
+    end += sizes[peer];
+  }
+  to_count(end);  // some MPI libraries add the counts up in an int
+  return end;
+}
+
+std::map<std::string, std::int64_t> MpiTransport::mpi_calls() const {
+  std::map<std::string, std::int64_t> calls;
+  for (std::size_t function = 0; function < kFunctions; ++function)
+    if (calls_[function] > 0) calls[kNames[function]] = calls_[function];
+  return calls;
+}
+
+}  // namespace thinwire::fabric

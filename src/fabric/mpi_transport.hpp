@@ -1,0 +1,60 @@
+#pragma once
+#include <array>
+#include <string>
+#include <vector>
+
+#include "fabric/mpi_handles.hpp"
+#include "fabric/node_segment.hpp"
+#include "fabric/node_sync.hpp"
+#include "thinwire/fabric/transport.hpp"
+
+namespace thinwire::fabric {
+
+/// The turn of this node's ranks.
+class NodeTurn final : public Turn {
+ public:
+  explicit NodeTurn(NodeLock& lock) : lock_(lock) {}
+  void acquire() override { lock_.lock(); }
+  void release() override { lock_.unlock(); }
+
+ private:
+  NodeLock& lock_;
+};
+
+/// Bytes through MPI collectives, meetings through memory that a node's ranks share.
+class MpiTransport final : public Transport {
+ public:
+  /// `all` and its part `node`, the ranks that share this one's memory (tests may split it further
+  /// and so play several hosts on one). Collective over `all`. `turn` outlives the transport.
+  MpiTransport(Communicator all, Communicator node, Turn& turn);
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  int hosts() const override { return hosts_; }
+  void meet() override;
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+  void all_gatherv(std::span<const std::byte> mine, std::span<const std::int64_t> sizes,
+                   std::span<std::byte> all) override;
+  void gatherv(int root, std::span<const std::byte> mine, std::span<const std::int64_t> sizes,
+               std::span<std::byte> all) override;
+  Turn& turn() override { return turn_; }
+  std::map<std::string, std::int64_t> mpi_calls() const override;
+
+ private:
+  enum Function { kAllgather, kAllgatherv, kGatherv, kIbarrier, kFunctions };
+
+  /// Fills counts_ and displacements_; returns the sum.
+  std::int64_t lay_out(std::span<const std::byte> mine, std::span<const std::int64_t> sizes);
+  void meet_other_hosts();
+
+  Communicator all_, node_, leaders_;  // leaders_: the first rank of every host; null on the others
+  int rank_, size_, hosts_ = 1;
+  std::uint32_t node_size_;
+  NodeSegment segment_;
+  NodeBarrier& barrier_;
+  Turn& turn_;
+  std::vector<int> counts_, displacements_;
+  std::array<std::int64_t, kFunctions> calls_{};
+};
+
+}  // namespace thinwire::fabric

@@ -1,0 +1,31 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace thinwire::fabric {
+
+/// Both live in zero-filled memory shared by processes and are valid there without construction.
+/// Waiting sleeps in the kernel (futex) and never spins: the cores belong to the device that
+/// computes.
+
+/// A lock between processes.
+class NodeLock {
+ public:
+  void lock();
+  void unlock();
+
+ private:
+  std::atomic<std::uint32_t> state_;  // 0 free, 1 held, 2 held and someone sleeps
+};
+
+/// A barrier between a fixed number of processes, any number of times.
+class NodeBarrier {
+ public:
+  /// Returns when `ranks` callers have come.
+  void meet(std::uint32_t ranks);
+
+ private:
+  std::atomic<std::uint32_t> arrived_, round_;
+};
+
+}  // namespace thinwire::fabric

@@ -1,0 +1,32 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+
+#include "thinwire/base/units.hpp"
+
+namespace thinwire::fabric {
+
+/// A transmitter in real time. Sending starts when the bytes are ready and the transmitter is free.
+/// A caller that comes late (its thread woke up late) may catch up by at most one MTU's time; an
+/// idle link saves up nothing, so that a small message pays for its bits too.
+class Pacer {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  static constexpr std::int64_t kMtuBytes = 1500;
+
+  struct Span {
+    Time start, end;
+  };
+
+  /// Sleeps until `bytes` that were ready at `ready` have left at `rate`; says when they did by
+  /// plan, which the return from this call follows by the system's wake-up time.
+  Span send(std::int64_t bytes, Rate rate, Time ready);
+
+ private:
+  Time free_{};
+};
+
+/// Sleeps until shortly before `deadline` and spins through the rest (at most 50 us).
+void sleep_until(std::chrono::steady_clock::time_point deadline);
+
+}  // namespace thinwire::fabric

@@ -1,0 +1,65 @@
+#pragma once
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "fabric/pacer.hpp"
+#include "thinwire/fabric/fabric.hpp"
+#include "thinwire/fabric/link_model.hpp"
+
+namespace thinwire::fabric {
+
+/// The throttled clock: wall time over real MPI, senders paced in real time. A communication thread
+/// takes the started collectives in order, so that transfers go on during compute. What it is not:
+///  - the bytes of a device leave in one collective after they were paced (store and forward), so
+///    the collective's own time comes on top of bits / rate, and receivers' ports are not modelled;
+///  - one collective is delivered, latency included, before the next one is paced;
+///  - a gather's sender waits until its bytes have left and root has them.
+/// While the thread lives, it alone calls the transport between begin_iteration and end_iteration.
+class ThrottledFabric final : public Fabric {
+ public:
+  ThrottledFabric(Transport& transport, FabricOptions options);
+  ~ThrottledFabric() override;
+
+ private:
+  using Time = Pacer::Time;
+  /// The way of one collective; times are set by the communication thread before is_done.
+  struct Job {
+    Slot* slot = nullptr;
+    Time published, send_start, send_end, met, done;
+    std::exception_ptr error;
+    bool is_done = false;
+  };
+
+  void on_begin() override;
+  void on_compute_start(Phase phase) override;
+  void on_compute_end(Phase phase) override;
+  void on_start(int slot) override;
+  void on_wait(int slot) override;
+  void on_end(DeviceIteration& result) override;
+
+  void communicate();
+  void carry(Job& job);
+  void pace(Job& job);
+  void send(Job& job, int to, std::int64_t bytes);
+  void account(const Job& job, Time waiting_since, Time waited_until);
+  void record(TimelineEvent::Kind kind, const char* name, Time start, Time end);
+
+  Pacer pacer_;
+  LinkModel bits_;  // counts what the whole link carries; its times are not used
+  std::vector<double> no_times_, no_arrivals_;
+  double wait_s_ = 0, hidden_s_ = 0, skew_s_ = 0;
+  Time iteration_start_, compute_start_;
+
+  std::deque<Job> jobs_;  // one a slot; grows at the end only
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Job*> queue_;  // started, not yet taken
+  bool is_carrying_ = false, is_stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace thinwire::fabric

@@ -1,0 +1,52 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "fabric/cache_evictor.hpp"
+#include "thinwire/fabric/device_clock.hpp"
+#include "thinwire/fabric/fabric.hpp"
+#include "thinwire/fabric/link_model.hpp"
+
+namespace thinwire::fabric {
+
+/// The emulated and the modelled clock: every device has one virtual clock a link setting, and
+/// arrivals are computed. Behind the settings of the user stand as many twins with an unlimited
+/// rate and no latency; what a device waits for there is skew.
+class VirtualFabric final : public Fabric {
+ public:
+  VirtualFabric(Transport& transport, FabricOptions options);
+
+ private:
+  struct Entry {
+    LinkModel link;
+    DeviceClock clock;
+  };
+
+  void on_begin() override;
+  void on_compute_start(Phase phase) override;
+  void on_compute_end(Phase phase) override;
+  void on_start(int slot) override;
+  void on_wait(int slot) override;
+  void on_end(DeviceIteration& result) override;
+
+  void charge(double total_s, Phase phase);
+  void exchange_stamps(int slot);
+  void arrive(int entry, int slot);
+  void record(TimelineEvent::Kind kind, std::string name, int entry, double start_s, double end_s);
+  int user_links() const { return static_cast<int>(options_.links.size()); }
+  bool is_recorded(int entry) const { return options_.record_timeline && entry < user_links(); }
+
+  double slowness_ = 1, flops_per_s_ = 0;
+  double compute_s_ = 0;
+  bool is_computing_ = false;
+  std::chrono::steady_clock::time_point compute_start_;
+  std::optional<CacheEvictor> evictor_;
+  std::vector<Entry> entries_;                 // the user's links, then their unlimited twins
+  std::vector<std::vector<double>> ready_s_;   // [slot][entry] when this device published
+  std::vector<double> my_stamp_, all_stamps_;  // a device: ready_s of every entry, then bytes
+  std::vector<double> peer_ready_s_, latest_arrival_s_;  // [device], of one entry
+  std::vector<Transfer> log_;
+};
+
+}  // namespace thinwire::fabric

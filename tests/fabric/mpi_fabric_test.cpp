@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "devices.hpp"
+#include "schedule.hpp"
+#include "session.hpp"
+#include "thinwire/fabric/fabric.hpp"
+
+namespace thinwire::fabric {
+namespace {
+
+using test::modelled_options;
+using test::on_devices;
+using test::play;
+using test::several_links;
+
+TEST(MpiFabric, ModelledTimesEqualTheLocalTransports) {
+  const auto session = test::make_session();
+  const int devices = session->size();
+  const FabricOptions options = modelled_options(devices, several_links(devices));
+  const auto fabric = make_fabric(session->world(), options);
+  bool is_data_right = false;
+
+  const DeviceIteration iteration = play({}, *fabric, is_data_right);
+
+  EXPECT_TRUE(is_data_right);
+  std::vector<DeviceIteration> local(static_cast<std::size_t>(devices));
+  on_devices(devices, [&](Transport& transport) {
+    bool is_local_right = false;
+    local[static_cast<std::size_t>(transport.rank())] =
+        play({}, *make_fabric(transport, options), is_local_right);
+  });
+  const DeviceIteration& expected = local[static_cast<std::size_t>(session->rank())];
+  EXPECT_EQ(iteration.link_bits, expected.link_bits);
+  EXPECT_EQ(iteration.traffic.wire_bytes, expected.traffic.wire_bytes);
+  for (std::size_t link = 0; link < options.links.size(); ++link) {
+    EXPECT_EQ(iteration.links[link].compute_s, expected.links[link].compute_s);
+    EXPECT_EQ(iteration.links[link].wait_s, expected.links[link].wait_s);
+    EXPECT_EQ(iteration.links[link].hidden_s, expected.links[link].hidden_s);
+    EXPECT_EQ(iteration.links[link].skew_s, expected.links[link].skew_s);
+  }
+}
+
+TEST(MpiFabric, CountsTheCallsOfAnIteration) {
+  const auto session = test::make_session();
+  const auto fabric = make_fabric(session->world(), {});
+  bool is_data_right = false;
+  play({}, *fabric, is_data_right);
+
+  auto calls = play({}, *fabric, is_data_right).traffic.mpi_calls;
+
+  EXPECT_EQ(calls["MPI_Allgather"], 4);  // stamps
+  if (session->size() == 1) return;      // where some exchanges are empty on all devices
+  EXPECT_EQ(calls["MPI_Allgatherv"], 3);
+  EXPECT_EQ(calls["MPI_Gatherv"], 1);
+}
+
+TEST(MpiFabric, EmulatedTurnsNeverOverlap) {
+  using Turn = std::pair<std::int64_t, std::int64_t>;  // start and end on the node's one clock
+  const auto session = test::make_session();
+  const auto fabric = make_fabric(session->world(), {});
+  const auto now = [] { return std::chrono::steady_clock::now().time_since_epoch().count(); };
+  std::vector<Turn> mine(30);
+  fabric->begin_iteration();
+  for (Turn& turn : mine)
+    fabric->compute({"work", 0}, [&](Operations&) {
+      turn.first = now();
+      while (now() < turn.first + 100'000) {
+      }
+      turn.second = now();
+    });
+  fabric->end_iteration();
+
+  std::vector<Turn> turns;
+  for (const auto& bytes : gather_all(session->world(), std::as_bytes(std::span(mine)))) {
+    std::vector<Turn> theirs(bytes.size() / sizeof(Turn));
+    std::memcpy(static_cast<void*>(theirs.data()), bytes.data(), bytes.size());
+    turns.insert(turns.end(), theirs.begin(), theirs.end());
+  }
+  if (session->hosts() != 1) GTEST_SKIP() << "turns belong to one node";
+  std::ranges::sort(turns);
+  EXPECT_EQ(turns.size(), mine.size() * static_cast<std::size_t>(session->size()));
+  for (std::size_t i = 1; i < turns.size(); ++i) EXPECT_LE(turns[i - 1].second, turns[i].first);
+}
+
+TEST(MpiFabric, ThrottledDataIsRight) {
+  const auto session = test::make_session();
+  for (const Topology topology : {Topology::broadcast, Topology::unicast, Topology::shared}) {
+    FabricOptions options;
+    options.clock = Clock::throttled;
+    options.links = {{{Rate::bits_per_second(1e9)}, Seconds(0), topology}};
+    const auto fabric = make_fabric(session->world(), options);
+    for (int i = 0; i < 3; ++i) {
+      bool is_data_right = false;
+      play({}, *fabric, is_data_right);
+      EXPECT_TRUE(is_data_right) << to_string(topology);
+    }
+  }
+}
+
+TEST(MpiFabric, FewerDevicesThanRanksRunWhileTheOthersSleep) {
+  const auto session = test::make_session();
+  const int devices = std::max(1, session->size() - 1);
+  const auto transport = session->first_ranks(devices);
+  if (transport) {
+    bool is_data_right = false;
+    const auto fabric = make_fabric(*transport, {});
+    play({}, *fabric, is_data_right);
+    EXPECT_TRUE(is_data_right);
+  }
+  session->world().meet();
+}
+
+}  // namespace
+}  // namespace thinwire::fabric

@@ -1,0 +1,130 @@
+#include "fabric/mpi_transport.hpp"
+
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <numeric>
+
+#include "devices.hpp"
+#include "session.hpp"
+#include "thinwire/base/error.hpp"
+
+namespace thinwire::fabric {
+namespace {
+
+using test::filled;
+using test::is_filled;
+
+Communicator world() {
+  MPI_Comm copy = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  return Communicator(copy);
+}
+
+/// 0, 1, 2, ... bytes; their sum.
+std::vector<std::int64_t> rising_sizes(int ranks) {
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(ranks));
+  std::iota(sizes.begin(), sizes.end(), 0);
+  return sizes;
+}
+
+bool is_rising(std::span<const std::byte> all, int ranks) {
+  for (int p = 0; p < ranks; ++p) {
+    const auto size = static_cast<std::size_t>(p);
+    if (!is_filled(all.first(size), p, p)) return false;
+    all = all.subspan(size);
+  }
+  return all.empty();
+}
+
+TEST(MpiTransport, GathersUnequalSlicesInRankOrder) {
+  const auto session = test::make_session();
+  Transport& transport = session->world();
+  const int ranks = transport.size();
+  std::vector<std::byte> all(static_cast<std::size_t>(ranks * (ranks - 1) / 2));
+
+  transport.meet();
+  transport.all_gatherv(filled(transport.rank(), transport.rank()), rising_sizes(ranks), all);
+
+  EXPECT_TRUE(is_rising(all, ranks));
+}
+
+TEST(MpiTransport, GathersTowardsEveryRoot) {
+  const auto session = test::make_session();
+  Transport& transport = session->world();
+  const int ranks = transport.size();
+  for (int root = 0; root < ranks; ++root) {
+    std::vector<std::byte> all;
+    if (transport.rank() == root) all.resize(static_cast<std::size_t>(ranks * (ranks - 1) / 2));
+
+    transport.meet();
+    transport.gatherv(root, filled(transport.rank(), transport.rank()), rising_sizes(ranks), all);
+
+    EXPECT_TRUE(transport.rank() != root || is_rising(all, ranks)) << "root " << root;
+  }
+}
+
+TEST(MpiTransport, CountsItsCalls) {
+  const auto session = test::make_session();
+  Transport& transport = session->world();
+  const auto before = transport.mpi_calls();
+  std::vector<std::byte> all(static_cast<std::size_t>(transport.size()));
+
+  transport.meet();
+  transport.all_gather(filled(1, 1), all);
+  transport.all_gather(filled(1, 1), all);
+
+  EXPECT_TRUE(before.empty());
+  const auto after = transport.mpi_calls();
+  EXPECT_EQ(after.at("MPI_Allgather"), 2);
+  EXPECT_EQ(after.contains("MPI_Allgatherv"), false);
+}
+
+TEST(MpiTransport, RefusesSumsBeyondMpisCounts) {
+  const auto session = test::make_session();
+  Transport& transport = session->world();
+  if (transport.size() == 1) GTEST_SKIP() << "needs two contributions";
+  std::vector<std::int64_t> sizes(static_cast<std::size_t>(transport.size()), INT_MAX);
+  sizes[static_cast<std::size_t>(transport.rank())] = 0;
+  if (transport.size() == 2) sizes[static_cast<std::size_t>(1 - transport.rank())] += 1LL;
+
+  EXPECT_THROW(transport.all_gatherv({}, sizes, {}), Error);  // thrown by all, before MPI is called
+}
+
+TEST(MpiTransport, MeetsAcrossHosts) {
+  const Communicator all = world();
+  if (all.size() < 2) GTEST_SKIP() << "needs two ranks to play two hosts";
+  const auto session = test::make_session();
+  NodeSegment lock_memory(all, sizeof(NodeLock));
+  NodeTurn turn(*reinterpret_cast<NodeLock*>(lock_memory.data()));
+  MpiTransport transport(world(), all.split(all.rank() % 2), turn);
+  // In memory of the true node: how many have come so far.
+  NodeSegment memory(all, sizeof(std::atomic<int>));
+  auto& arrivals = *reinterpret_cast<std::atomic<int>*>(memory.data());
+
+  EXPECT_EQ(transport.hosts(), 2);
+  for (int meeting = 1; meeting <= 100; ++meeting) {
+    ++arrivals;
+    transport.meet();
+    EXPECT_GE(arrivals, meeting * all.size());
+    transport.meet();
+  }
+}
+
+TEST(MpiTransport, NobodyLeavesAMeetingBeforeAllHaveCome) {
+  const auto session = test::make_session();
+  const Communicator all = world();
+  NodeSegment memory(all, sizeof(std::atomic<int>));
+  auto& arrivals = *reinterpret_cast<std::atomic<int>*>(memory.data());
+  if (session->hosts() != 1) GTEST_SKIP() << "counts in one node's memory";
+
+  for (int meeting = 1; meeting <= 1000; ++meeting) {
+    ++arrivals;
+    session->world().meet();
+    EXPECT_GE(arrivals, meeting * all.size());
+    session->world().meet();
+  }
+}
+
+}  // namespace
+}  // namespace thinwire::fabric

@@ -1,0 +1,127 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "devices.hpp"
+#include "schedule.hpp"
+#include "thinwire/base/error.hpp"
+#include "thinwire/fabric/fabric.hpp"
+
+namespace thinwire::fabric {
+namespace {
+
+using test::filled;
+using test::on_devices;
+using test::play;
+
+FabricOptions throttled(Topology topology, double bit_per_s) {
+  FabricOptions options;
+  options.clock = Clock::throttled;
+  options.links = {{{Rate::bits_per_second(bit_per_s)}, Seconds(0), topology}};
+  return options;
+}
+
+TEST(ThrottledClock, MovesTheSameDataUnderEveryTopology) {
+  for (const int devices : {1, 2, 3, 6})
+    for (const Topology topology : {Topology::broadcast, Topology::unicast, Topology::shared}) {
+      SCOPED_TRACE(testing::Message() << devices << " devices, " << to_string(topology));
+      on_devices(devices, [&](Transport& transport) {
+        const auto fabric = make_fabric(transport, throttled(topology, 1e9));
+        bool is_data_right = false;
+        for (int iteration = 0; iteration < 2; ++iteration) {
+          play({}, *fabric, is_data_right);
+          EXPECT_TRUE(is_data_right);
+        }
+      });
+    }
+}
+
+// Lower bounds only: a loaded machine may always be later.
+TEST(ThrottledClock, ATransferTakesAtLeastItsBitsOverTheRate) {
+  struct Case {
+    Topology topology;
+    int transmissions;  // that precede the last delivery, of 3 devices' 10 kB each
+  };
+  for (const auto& [topology, transmissions] :
+       {Case{Topology::broadcast, 1}, Case{Topology::unicast, 2}, Case{Topology::shared, 6}}) {
+    SCOPED_TRACE(to_string(topology));
+    on_devices(3, [&, topology = topology, transmissions = transmissions](Transport& transport) {
+      const auto fabric = make_fabric(transport, throttled(topology, 80e6));  // 1 ms a message
+      const auto mine = filled(10'000, 1);
+      std::vector<std::byte> all(30'000);
+      fabric->begin_iteration();
+      fabric->wait(fabric->all_gather({mine}, all));
+
+      const DeviceIteration iteration = fabric->end_iteration();
+
+      const LinkTimes& times = iteration.links.front();
+      EXPECT_GE(times.wait_s, 0.99e-3 * transmissions - 0.15e-3 * transmissions);
+      EXPECT_NEAR(times.compute_s + times.wait_s, iteration.wall_s, 1e-12);
+      EXPECT_EQ(iteration.link_bits.front(),
+                8 * 10'000 * 3 * (topology == Topology::broadcast ? 1 : 2));
+    });
+  }
+}
+
+TEST(ThrottledClock, TransfersGoOnDuringCompute) {
+  on_devices(2, [](Transport& transport) {
+    const auto fabric = make_fabric(transport, throttled(Topology::unicast, 80e6));
+    const auto mine = filled(10'000, 1);
+    std::vector<std::byte> all(20'000);
+    fabric->begin_iteration();
+    Pending pending = fabric->all_gather({mine}, all);
+    fabric->compute({"work", 0}, [](Operations&) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));  // 100 times the transfer
+    });
+    fabric->wait(std::move(pending));
+
+    const LinkTimes times = fabric->end_iteration().links.front();
+
+    EXPECT_GE(times.hidden_s, 0.8e-3);
+    EXPECT_LT(times.hidden_s, times.compute_s);
+  });
+}
+
+TEST(ThrottledClock, LatencyIsAddedToAMessage) {
+  on_devices(2, [](Transport& transport) {
+    FabricOptions options = throttled(Topology::unicast, 1e12);
+    options.links.front().latency = Seconds(0.02);
+    const auto fabric = make_fabric(transport, options);
+    const auto mine = filled(1, 1);
+    std::vector<std::byte> all(2);
+    fabric->begin_iteration();
+    fabric->wait(fabric->all_gather({mine}, all));
+
+    EXPECT_GE(fabric->end_iteration().links.front().wait_s, 0.0199);
+  });
+}
+
+TEST(ThrottledClock, AnErrorOfTheTransferReachesTheWaitingDevice) {
+  const auto transport = make_solo_transport();
+  const auto fabric = make_fabric(*transport, throttled(Topology::unicast, 1e9));
+  const auto mine = filled(3, 1);
+  std::vector<std::byte> too_small(2);
+  fabric->begin_iteration();
+
+  EXPECT_THROW(fabric->wait(fabric->all_gather({mine}, too_small)), Error);
+}
+
+TEST(ThrottledClock, ADeviceThatFailsDuringATransferEndsAll) {
+  const auto work = [](Transport& transport) {
+    const auto fabric = make_fabric(transport, throttled(Topology::unicast, 80e6));
+    const auto mine = filled(10'000, 1);
+    std::vector<std::byte> all(20'000);
+    fabric->begin_iteration();
+    Pending pending = fabric->all_gather({mine}, all);
+    if (transport.rank() == 0) fabric->wait(std::move(pending));
+    if (transport.rank() == 0) fabric->wait(fabric->all_gather({mine}, all));
+    throw InputError("device 1 fails");
+  };
+
+  EXPECT_THROW(on_devices(2, work), Error);  // and not a hang
+}
+
+}  // namespace
+}  // namespace thinwire::fabric

@@ -1,0 +1,207 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "devices.hpp"
+#include "schedule.hpp"
+#include "thinwire/base/error.hpp"
+#include "thinwire/fabric/fabric.hpp"
+
+namespace thinwire::fabric {
+namespace {
+
+using test::filled;
+using test::modelled_options;
+using test::on_devices;
+using test::play;
+using test::replay;
+using test::Schedule;
+using test::several_links;
+
+TEST(ModelledClock, EqualsTheFormulaUnderSeveralLinksAtOnce) {
+  for (const int devices : {1, 2, 3, 6}) {
+    SCOPED_TRACE(testing::Message() << devices << " devices");
+    const FabricOptions options = modelled_options(devices, several_links(devices));
+    std::vector<DeviceIteration> iterations(static_cast<std::size_t>(devices));
+
+    on_devices(devices, [&](Transport& transport) {
+      bool is_data_right = false;
+      const auto fabric = make_fabric(transport, options);
+      iterations[static_cast<std::size_t>(transport.rank())] = play({}, *fabric, is_data_right);
+      EXPECT_TRUE(is_data_right);
+    });
+
+    for (std::size_t link = 0; link < options.links.size(); ++link) {
+      const auto expected = replay({}, options.links[link], devices, options);
+      Link unlimited{{Rate::unlimited()}, Seconds(0), options.links[link].topology};
+      const auto skew = replay({}, unlimited, devices, options);
+      for (std::size_t p = 0; p < expected.size(); ++p) {
+        const LinkTimes& times = iterations[p].links[link];
+        EXPECT_EQ(times.compute_s, expected[p].compute_s());  // to the last bit
+        EXPECT_EQ(times.wait_s, expected[p].wait_s());
+        EXPECT_EQ(times.hidden_s, expected[p].hidden_s());
+        EXPECT_EQ(times.skew_s, skew[p].wait_s());
+        EXPECT_EQ(times.compute_s + times.wait_s, expected[p].now_s());
+      }
+    }
+  }
+}
+
+TEST(ModelledClock, OverlapHidesTheTransfer) {
+  on_devices(2, [](Transport& transport) {
+    FabricOptions options;
+    options.clock = Clock::modelled;
+    options.device_flops_per_s = {2, 2};  // one multiply-accumulate a second
+    options.links = {{{Rate::bits_per_second(8)}, Seconds(0), Topology::unicast}};
+    const auto fabric = make_fabric(transport, options);
+    const auto mine = filled(3, 1);
+    std::vector<std::byte> all(6);
+    const auto seconds_of_work = [&](int s) {
+      fabric->compute({"work", 0}, [s](Operations& operations) { operations.matmul_macs += s; });
+    };
+    fabric->begin_iteration();
+
+    Pending covered = fabric->all_gather({mine}, all);  // 0 to 3
+    seconds_of_work(5);
+    fabric->wait(std::move(covered));
+    Pending in_part = fabric->all_gather({mine}, all);  // 5 to 8
+    seconds_of_work(1);
+    fabric->wait(std::move(in_part));
+
+    const LinkTimes times = fabric->end_iteration().links.front();
+    EXPECT_EQ(times.hidden_s, 4);  // 3 + 1
+    EXPECT_EQ(times.wait_s, 2);
+    EXPECT_EQ(times.compute_s, 6);
+    EXPECT_EQ(times.skew_s, 0);
+  });
+}
+
+TEST(ModelledClock, DoesNotDependOnHowWorkIsCut) {
+  const auto transport = make_solo_transport();
+  const auto compute_s = [&](int calls, std::int64_t macs) {
+    const auto fabric = make_fabric(*transport, modelled_options(1, {Link{}}));
+    fabric->begin_iteration();
+    for (int call = 0; call < calls; ++call)
+      fabric->compute({"work", 0}, [&](Operations& operations) { operations.matmul_macs += macs; });
+    return fabric->end_iteration().links.front().compute_s;
+  };
+
+  EXPECT_EQ(compute_s(7, 1'000'003), compute_s(1, 7 * 1'000'003));
+}
+
+TEST(ModelledClock, RecordsATimelineWithoutGaps) {
+  std::mutex mutex;
+  std::vector<TimelineEvent> events;
+  on_devices(3, [&](Transport& transport) {
+    FabricOptions options = modelled_options(3, several_links(3));
+    options.record_timeline = true;
+    const auto fabric = make_fabric(transport, options);
+    bool is_data_right = false;
+    play({}, *fabric, is_data_right);
+    const DeviceIteration iteration = play({}, *fabric, is_data_right);  // the last one is kept
+
+    for (std::size_t link = 0; link < options.links.size(); ++link) {
+      double end_s = 0;
+      for (const TimelineEvent& event : fabric->timeline()) {
+        if (event.link != static_cast<int>(link)) continue;
+        EXPECT_EQ(event.device, transport.rank());
+        if (event.kind == TimelineEvent::Kind::transfer) continue;
+        EXPECT_NEAR(event.start_s, end_s, 1e-12);
+        end_s = event.start_s + event.duration_s;
+      }
+      const LinkTimes& times = iteration.links[link];
+      EXPECT_NEAR(end_s, times.compute_s + times.wait_s, 1e-12);
+    }
+    const std::lock_guard lock(mutex);
+    events.insert(events.end(), fabric->timeline().begin(), fabric->timeline().end());
+  });
+
+  EXPECT_TRUE(std::ranges::any_of(events, [](const TimelineEvent& event) {
+    return event.kind == TimelineEvent::Kind::transfer && event.name == "to device 2";
+  }));
+  EXPECT_TRUE(std::ranges::all_of(events, [](const TimelineEvent& event) {
+    return event.link >= 0 && event.link < 6;  // the unlimited twins are not shown
+  }));
+}
+
+TEST(EmulatedClock, ChargesMeasuredTimeTimesSlowness) {
+  on_devices(2, [](Transport& transport) {
+    FabricOptions options;
+    options.slowness = {1, 4};
+    const auto fabric = make_fabric(transport, options);
+    double measured_s = 0;
+    fabric->begin_iteration();
+    for (int i = 0; i < 3; ++i)
+      fabric->compute({"work", 0}, [&](Operations&) {
+        const auto begin = std::chrono::steady_clock::now();
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        measured_s +=
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      });
+
+    const DeviceIteration iteration = fabric->end_iteration();
+
+    const double slowness = transport.rank() == 0 ? 1 : 4;
+    EXPECT_GE(iteration.links.front().compute_s, measured_s * slowness);
+    EXPECT_LT(iteration.links.front().compute_s, (measured_s + iteration.wall_s) * slowness);
+    EXPECT_EQ(iteration.links.front().wait_s, 0);
+  });
+}
+
+TEST(EmulatedClock, DevicesComputeOneAtATime) {
+  std::atomic<int> computing = 0, most = 0;
+  on_devices(4, [&](Transport& transport) {
+    const auto fabric = make_fabric(transport, {});
+    fabric->begin_iteration();
+    for (int i = 0; i < 20; ++i)
+      fabric->compute({"work", 0}, [&](Operations&) {
+        most = std::max(most.load(), ++computing);
+        std::this_thread::yield();
+        --computing;
+      });
+    fabric->end_iteration();
+  });
+  EXPECT_EQ(most, 1);
+}
+
+TEST(EmulatedClock, AnExceptionGivesTheTurnBack) {
+  on_devices(2, [](Transport& transport) {
+    const auto fabric = make_fabric(transport, {});
+    fabric->begin_iteration();
+
+    EXPECT_THROW(fabric->compute({"work", 0}, [](Operations&) { throw Error("on purpose"); }),
+                 Error);
+    bool has_run = false;
+    fabric->compute({"work", 0}, [&](Operations&) { has_run = true; });  // would hang
+    EXPECT_TRUE(has_run);
+    fabric->end_iteration();
+  });
+}
+
+TEST(EmulatedClock, RefusesComputeInsideCompute) {
+  const auto transport = make_solo_transport();
+  const auto fabric = make_fabric(*transport, {});
+  fabric->begin_iteration();
+
+  const auto nested = [&](Operations&) { fabric->compute({"inner", 0}, [](Operations&) {}); };
+  EXPECT_THROW(fabric->compute({"outer", 0}, nested), Error);
+}
+
+TEST(EmulatedClock, ColdWeightsAreNotCharged) {
+  const auto transport = make_solo_transport();
+  FabricOptions options;
+  options.cold_weights = true;
+  const auto fabric = make_fabric(*transport, options);
+  fabric->begin_iteration();
+
+  fabric->compute({"work", 0}, [](Operations&) {});
+
+  const DeviceIteration iteration = fabric->end_iteration();
+  EXPECT_LT(iteration.links.front().compute_s, iteration.wall_s / 2);  // evicting took the rest
+}
+
+}  // namespace
+}  // namespace thinwire::fabric
