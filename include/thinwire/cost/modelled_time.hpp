@@ -1,0 +1,28 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "thinwire/cost/workload.hpp"
+#include "thinwire/fabric/link.hpp"
+
+namespace thinwire::cost {
+
+/// A device's share of one iteration under one link, as the modelled clock would show it.
+struct DeviceTime {
+  double compute_s = 0, wait_s = 0, hidden_s = 0, skew_s = 0;
+};
+
+/// Plays the schedules of the sequences of one iteration, one after the other, with compute time =
+/// operations (convention paper) * slowness / device rate. Equal to a run under the modelled clock
+/// to the last bit.
+///   device_flops_per_s, slowness [P]   returns [P]
+std::vector<DeviceTime> modelled_time(std::span<const Prediction> sequences,
+                                      const fabric::Link& link,
+                                      std::span<const double> device_flops_per_s,
+                                      std::span<const double> slowness);
+
+/// nominal_communication_s of ACCOUNTING 3: exchanges * nominal bits / rate (the first link rate),
+/// 0 on an unlimited link.
+double nominal_communication_s(const Prediction& prediction, const fabric::Link& link);
+
+}  // namespace thinwire::cost

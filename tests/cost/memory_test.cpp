@@ -1,0 +1,127 @@
+#include "thinwire/cost/memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cost/workloads.hpp"
+
+namespace thinwire::cost {
+namespace {
+
+using test::make_tiny;
+using test::make_workload;
+using test::tiny_bert;
+using test::tiny_vit;
+
+std::int64_t parameters(std::string_view preset) {
+  return predict(make_workload(preset, "single", 1)).memory[0].weights / 4;
+}
+
+TEST(WeightsMemory, MatchesTheCheckpointsParameterCounts) {
+  EXPECT_EQ(parameters("vit-base-16"), 86'567'656);
+  EXPECT_EQ(parameters("bert-base"), 109'482'240 + 768 * 2 + 2);
+  EXPECT_EQ(parameters("gpt2"), 124'439'808 + 50257 * 768);  // the packed copy of the tied table
+}
+
+TEST(WeightsMemory, CountsEveryTensorOfATinyModel) {
+  // positions, class token, patches; per block Q K V O, up, down, norms; final norm, classifier
+  const std::int64_t vit = 20 + 4 + (48 + 4) + 2 * (4 * 20 + 40 + 36 + 16) + 8 + 15;
+  // tokens, positions, types, norm; block; pooler, classifier
+  const std::int64_t bert = 80 + 40 + 8 + 8 + (4 * 20 + 40 + 36 + 16) + 20 + 10;
+
+  EXPECT_EQ(predict(make_tiny(tiny_vit(), "single", 1)).memory[0].weights, 4 * vit);
+  EXPECT_EQ(predict(make_tiny(tiny_bert(), "single", 1)).memory[0].weights, 4 * bert);
+}
+
+TEST(WeightsMemory, IsTheSameOnEveryDeviceAndWithoutBuffers) {
+  const Prediction prediction = predict(make_workload("gpt2", "prism", 3, 9));
+
+  for (const Memory& memory : prediction.memory) {
+    EXPECT_EQ(memory.weights, prediction.memory[0].weights);
+    EXPECT_EQ(memory.buffers, 0);
+  }
+}
+
+TEST(WeightsMemory, EmbeddingModelHasNeitherPoolerNorClassifier) {
+  model::ModelConfig model = tiny_bert();
+  const std::int64_t with_head = weights_bytes(model, model.tokens);
+  model.head = model::HeadKind::mean_pooling;
+
+  EXPECT_EQ(with_head - weights_bytes(model, model.tokens), 4 * (20 + 10));
+}
+
+TEST(WeightsMemory, PositionTableGrowsWithLongRandomInputs) {
+  const model::ModelConfig model = tiny_bert();
+
+  EXPECT_EQ(weights_bytes(model, 12) - weights_bytes(model, 10), 4 * 2 * model.hidden);
+}
+
+TEST(ActivationsMemory, SumsTheTermsOfATinyVoltageDevice) {
+  Workload workload = make_tiny(tiny_vit(), "voltage", 2);
+  workload.threads = 2;
+
+  const Prediction prediction = predict(workload);
+
+  // Device 0: n = 2, c = 5, remote 3. x, normed, query, attended, ffn; K|V, counts, last,
+  // positions; scores; patches; receive buffer; logits
+  const std::int64_t first = 8 + 12 + 8 + 8 + 16 + 40 + 5 + 5 + 2 + 2 * 2 * 5 + 2 * 12 + 20 + 3;
+  // Device 1: n = 3, remote 2, no head
+  const std::int64_t second = 12 + 12 + 12 + 12 + 24 + 40 + 5 + 5 + 3 + 2 * 3 * 5 + 3 * 12 + 20;
+  EXPECT_EQ(prediction.memory[0].activations, 4 * first);
+  EXPECT_EQ(prediction.memory[1].activations, 4 * second);
+}
+
+TEST(ActivationsMemory, SumsTheTermsOfATinyPrismDevice) {
+  const Prediction prediction = predict(make_tiny(tiny_bert(), "prism", 2, 2));
+
+  // Device 0: n = 3, c = 5; post-norm: no room for remote rows. x, normed, query, attended, ffn;
+  // K|V, counts, last, positions; scores; P * L received, L encoded; pooled, logits
+  const std::int64_t first = 12 + 12 + 12 + 12 + 24 + 40 + 5 + 5 + 3 + 3 * 5 + 16 + 8 + 4 + 2;
+  EXPECT_EQ(prediction.memory[0].activations, 4 * first);
+}
+
+TEST(ActivationsMemory, DuplicatingAddsTheRepeatedRowsAndTheirColumns) {
+  Workload workload = make_tiny(tiny_bert(), "prism", 2, 2);
+  const std::int64_t scaled = predict(workload).memory[0].activations;
+  workload.scaling = compress::Scaling::duplicate;
+
+  const std::int64_t repeated = predict(workload).memory[0].activations;
+
+  // n = 3: 4 remote rows instead of 2, each with K|V, count, position and a score a query
+  EXPECT_EQ(repeated - scaled, 4 * (4 * 4 + 2 * (8 + 1 + 1 + 3)));
+}
+
+TEST(ActivationsMemory, MeanPoolingCollectsSumsOnDeviceZero) {
+  model::ModelConfig model = tiny_bert();
+  const Prediction pooler = predict(make_tiny(model, "voltage", 3));
+  model.head = model::HeadKind::mean_pooling;
+  const Prediction pooled = predict(make_tiny(model, "voltage", 3));
+  const auto grows = [&](std::size_t device) {
+    return pooled.memory[device].activations - pooler.memory[device].activations;
+  };
+
+  EXPECT_EQ(grows(0), 4 * (4 + 3 * 4 - (4 + 2)));  // own sum, three sums; not pooled and logits
+  EXPECT_EQ(grows(2), 4 * 4);                      // own sum
+}
+
+TEST(ActivationsMemory, ScoresStayWithinTheirBlockForLongSequences) {
+  const std::int64_t columns = 3137;
+  Workload workload = make_workload("vivit-base-16x2", "single", 1);
+  const std::int64_t one_thread = predict(workload).memory[0].activations;
+  workload.threads = 2;
+
+  EXPECT_EQ(predict(workload).memory[0].activations - one_thread, 4 * (131072 / columns) * columns);
+}
+
+TEST(ActivationsMemory, PrismNeedsLessThanVoltage) {
+  for (const int devices : {2, 3, 6, 10})
+    for (const std::string_view preset : {"vit-base-16", "bert-base", "gpt2", "vivit-base-16x2"}) {
+      const Prediction voltage = predict(make_workload(preset, "voltage", devices));
+      const Prediction prism = predict(make_workload(preset, "prism", devices, 2));
+      for (std::size_t p = 0; p < prism.memory.size(); ++p)
+        EXPECT_LT(prism.memory[p].activations, voltage.memory[p].activations)
+            << preset << " P=" << devices << " device " << p;
+    }
+}
+
+}  // namespace
+}  // namespace thinwire::cost
