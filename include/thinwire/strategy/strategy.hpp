@@ -1,0 +1,73 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "thinwire/base/partition.hpp"
+#include "thinwire/compress/segments.hpp"
+#include "thinwire/fabric/fabric.hpp"
+#include "thinwire/model/model.hpp"
+
+namespace thinwire::strategy {
+
+/// What any strategy may be told; each reads what concerns it.
+struct StrategyOptions {
+  PartitionPolicy partition = PartitionPolicy::paper;
+  std::vector<double> weights;  ///< for PartitionPolicy::weighted, one a device
+  Index segments = 0;           ///< L (prism); 0: from compression_rate
+  double compression_rate = 0;  ///< requested CR (prism), when segments = 0
+  compress::Scaling scaling = compress::Scaling::on;
+};
+
+/// The part that one device plays.
+struct DeviceRole {
+  int device = 0;
+  int devices = 1;
+  int threads = 1;
+  std::vector<Index> lengths;  ///< N of the sequences that will come; workspace is made for them
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
+};
+
+/// What a pass leaves on a device; the views last until the next pass.
+struct Output {
+  MatrixView<const float> values;  ///< logits [1, labels], embedding [1, hidden] on device 0,
+                                   ///< or the local rows' logits [n_p, vocabulary]; else empty
+  Slice rows;                      ///< global rows of `values` (language models)
+};
+
+/// Looks into a pass: local hidden states and published payloads. Called outside compute.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  /// index 0: after the embedding; l + 1: after block l (before a final LayerNorm).
+  virtual void on_hidden(Index /*index*/, Slice /*rows*/, MatrixView<const float> /*local*/) {}
+  virtual void on_published(Index /*exchange*/, std::span<const std::byte> /*payload*/) {}
+};
+
+/// A way to run a model on several devices. One object a device, made for one configuration.
+class Strategy {
+ public:
+  virtual ~Strategy() = default;
+  /// One sequence through the model; collective over all devices. No allocation after the first
+  /// pass of a length. Throws Error for a length that was not announced in DeviceRole::lengths.
+  virtual Output forward(const model::ModelInput& input, fabric::Fabric& fabric,
+                         Observer* observer = nullptr) = 0;
+};
+
+/// One line a strategy: explicit, since a self-registering static would be dropped from an archive.
+struct StrategyEntry {
+  std::string_view name, summary;
+  std::unique_ptr<Strategy> (*make)(const model::Model&, const StrategyOptions&, const DeviceRole&);
+};
+std::span<const StrategyEntry> strategies();
+std::vector<std::string_view> strategy_names();
+
+/// Throws InputError with a suggestion for an unknown name, and for options that do not fit
+/// (P > N, L > n_p).
+std::unique_ptr<Strategy> make_strategy(std::string_view name, const model::Model& model,
+                                        const StrategyOptions& options, const DeviceRole& role);
+
+}  // namespace thinwire::strategy

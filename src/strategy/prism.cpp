@@ -1,0 +1,128 @@
+#include "thinwire/strategy/prism.hpp"
+
+#include <cmath>
+
+#include "thinwire/compress/segment_means.hpp"
+
+namespace thinwire::strategy {
+namespace {
+
+using compress::Scaling;
+
+struct Room {
+  Index means = 0;     ///< L
+  Index received = 0;  ///< P * L
+  Index repeated = 0;  ///< N, for Scaling::duplicate
+  Index remote = 0;    ///< rows that K and V are projected from, beside the local ones
+};
+
+Room room_for(const StrategyOptions& options, std::span<const Layout> layouts) {
+  Room room;
+  for (const Layout& layout : layouts) {
+    const Index segments = segments_for(options, layout.tokens(), layout.devices());
+    for (const Slice& slice : layout.slices) compress::segment_lengths(slice.size, segments);
+    const bool repeats = options.scaling == Scaling::duplicate;
+    room.means = std::max(room.means, segments);
+    room.received = std::max(room.received, layout.devices() * segments);
+    room.repeated = std::max(room.repeated, repeats ? layout.tokens() : 0);
+    room.remote =
+        std::max(room.remote, repeats ? layout.remote_tokens() : (layout.devices() - 1) * segments);
+  }
+  return room;
+}
+
+}  // namespace
+
+Index segments_for(const StrategyOptions& options, Index tokens, int devices) {
+  if (options.segments > 0) return options.segments;
+  return compress::segments_for_rate(tokens, devices, options.compression_rate);
+}
+
+PrismExchange::PrismExchange(const model::Model& model, const DeviceRole& role,
+                             const StrategyOptions& options, std::span<const Layout> layouts)
+    : RowExchange(model, role, room_for(options, layouts).received,
+                  room_for(options, layouts).remote),
+      options_(options) {
+  const Room room = room_for(options, layouts);
+  const Index columns = std::max(room.received, room.repeated);
+  table_.reserve(static_cast<std::size_t>(room.received));
+  means_ = Matrix<float>(room.means, model.config().hidden, role.memory);
+  repeated_ = Matrix<float>(room.repeated, model.config().hidden, role.memory);
+  log_counts_ = Matrix<float>(1, columns, role.memory);
+  last_ = Matrix<std::int32_t>(1, columns, role.memory);
+}
+
+void PrismExchange::on_begin(const Layout& layout, const model::ModelInput& input) {
+  segments_ = segments_for(options_, layout.tokens(), layout.devices());
+  real_ = {};
+  if (!input.real.empty())
+    real_ = std::span(input.real)
+                .subspan(static_cast<std::size_t>(layout.local().begin),
+                         static_cast<std::size_t>(layout.local().size));
+  list_segments(layout, input);
+  describe_columns();
+  local_ = options_.scaling == Scaling::duplicate ? layout.local()
+                                                  : Slice{layout.device * segments_, segments_};
+}
+
+void PrismExchange::list_segments(const Layout& layout, const model::ModelInput& input) {
+  table_.clear();
+  for (const Slice& slice : layout.slices) {
+    const Index length = slice.size / segments_;
+    for (Index s = 0; s < segments_; ++s) {
+      const Index begin = slice.begin + s * length;
+      const Index end = s + 1 < segments_ ? begin + length : slice.end();
+      Index real = 0;
+      for (Index token = begin; token < end; ++token) real += input.is_real(token) ? 1 : 0;
+      table_.push_back({{begin, end - begin}, real});
+    }
+  }
+}
+
+/// A column per mean, weighted as scaling says; for duplicates a column per token, of which those
+/// beyond the real count are hidden.
+void PrismExchange::describe_columns() {
+  for (std::size_t s = 0; s < table_.size(); ++s) {
+    const Segment& segment = table_[s];
+    const auto count = static_cast<float>(segment.real_tokens);
+    if (options_.scaling == Scaling::duplicate)
+      for (Index i = 0; i < segment.tokens.size; ++i)
+        describe_column(segment.tokens.begin + i, segment,
+                        std::log(i < segment.real_tokens ? 1.0F : 0.0F));
+    else
+      describe_column(static_cast<Index>(s), segment,
+                      std::log(options_.scaling == Scaling::on ? count : std::min(count, 1.0F)));
+  }
+}
+
+void PrismExchange::describe_column(Index column, const Segment& segment, float log_count) {
+  log_counts_(0, column) = log_count;
+  last_(0, column) = static_cast<std::int32_t>(segment.tokens.end() - 1);
+}
+
+fabric::Payload PrismExchange::encode(Index exchange, MatrixView<const float> x,
+                                      fabric::Fabric& fabric) {
+  const MatrixView<float> means = means_.first(segments_);
+  fabric.compute({"segment means", static_cast<int>(exchange)},
+                 [&](Operations&) { compress::segment_means(x, real_, means); });
+  return {.bytes = std::as_bytes(means.elements())};
+}
+
+RowExchange::Columns PrismExchange::columns() {
+  const auto means = received(static_cast<Index>(table_.size()));
+  const bool repeats = options_.scaling == Scaling::duplicate;
+  if (repeats) repeat_means();
+  return {.rows = repeats ? std::as_const(repeated_).first(table_.back().tokens.end()) : means,
+          .log_counts = std::as_const(log_counts_).view().row(0),
+          .last = std::as_const(last_).view().row(0),
+          .local = local_};
+}
+
+void PrismExchange::repeat_means() {
+  const auto means = received(static_cast<Index>(table_.size()));
+  for (std::size_t s = 0; s < table_.size(); ++s)
+    for (Index token = table_[s].tokens.begin; token < table_[s].tokens.end(); ++token)
+      std::ranges::copy(means.row(static_cast<Index>(s)), repeated_.view().row(token).begin());
+}
+
+}  // namespace thinwire::strategy
