@@ -1,0 +1,30 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "thinwire/eval/picture.hpp"
+#include "thinwire/model/model_input.hpp"
+
+namespace thinwire::eval {
+
+/// What one inference works on: one sequence, or two for a sentence pair, with what is known about
+/// the right answer.
+struct Sample {
+  std::vector<model::ModelInput> sequences;
+  std::optional<int> label;     ///< the true class
+  std::optional<float> score;   ///< a pair's human similarity
+  bool is_bytes = false;        ///< one byte a token: perplexity is bits per byte
+};
+
+/// Loads sample `index` of `file` for a model: a JPEG or PNG, or a safetensors data file
+/// (ARCHITECTURE 6): `image` + `label`; `input_ids` + `length` or `attention_mask` (+
+/// `token_type_ids`, `label`, `score`; half as many labels or scores as rows make pairs); bytes
+/// `valid` (or `train`), cut in windows of `window` tokens; or one ready `input`.
+/// Rows with `length` come without padding, rows with `attention_mask` at full length.
+///   window  tokens a byte window has; 0: as many as the model's position table
+/// Throws InputError naming file, tensor or index, and what would be right.
+Sample load_sample(const std::filesystem::path& file, Index index, const model::ModelConfig& config,
+                   const Preprocessing& preprocessing, Index window = 0);
+
+}  // namespace thinwire::eval

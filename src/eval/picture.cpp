@@ -1,0 +1,150 @@
+#include "thinwire/eval/picture.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "thinwire/base/error.hpp"
+#include "thinwire/base/json.hpp"
+
+#define STB_IMAGE_IMPLEMENTATION
+#define STBI_ONLY_JPEG
+#define STBI_ONLY_PNG
+#define STBI_NO_STDIO
+#include <stb_image.h>
+
+namespace thinwire::eval {
+namespace {
+
+std::vector<unsigned char> read_bytes(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  require_input(stream.is_open(), "picture {} cannot be read", file.string());
+  std::vector<unsigned char> bytes{std::istreambuf_iterator<char>(stream), {}};
+  require_input(bytes.size() <= std::numeric_limits<int>::max(), "picture {} is larger than 2 GiB",
+                file.string());
+  return bytes;
+}
+
+/// One preprocessor_config.json. What it asks for and to_pixels does not do is refused.
+class PreprocessorKeys {
+ public:
+  explicit PreprocessorKeys(std::filesystem::path file)
+      : file_(std::move(file)), json_(read_json(file_)) {
+    require_input(json_.is_object(), "{}: not a JSON object", file_.string());
+  }
+
+  bool flag_or(const char* key, bool otherwise) const {
+    const auto value = json_.find(key);
+    if (value == json_.end() || value->is_null()) return otherwise;
+    require_input(value->is_boolean(), "{}: \"{}\" is {} (true or false is needed)", file_.string(),
+                  key, value->dump());
+    return value->get<bool>();
+  }
+
+  /// A number that, where given, must be the one that is built in.
+  void require_number(const char* key, double supported, const char* meaning) const {
+    const auto value = json_.find(key);
+    if (value == json_.end() || value->is_null()) return;
+    require_input(value->is_number() && std::abs(value->get<double>() - supported) < 1e-9,
+                  "{}: \"{}\" is {} (only {} is supported: {})", file_.string(), key, value->dump(),
+                  supported, meaning);
+  }
+
+  /// "size": one number for a square, or {"height", "width"}. Pictures must end up square.
+  void require_size(int image_size) const {
+    const auto size = json_.find("size");
+    if (size == json_.end() || size->is_null()) return;
+    const bool fits = *size == Json(image_size) ||
+                      (size->is_object() && size->value("height", Json()) == Json(image_size) &&
+                       size->value("width", Json()) == Json(image_size));
+    require_input(fits, "{}: \"size\" is {}, but the model takes pictures of {}x{}", file_.string(),
+                  size->dump(), image_size, image_size);
+  }
+
+  void read_channels(const char* key, std::array<float, 3>& values) const {
+    const auto list = json_.find(key);
+    if (list == json_.end() || list->is_null()) return;
+    bool fits = list->is_array() && list->size() == values.size();
+    for (std::size_t c = 0; fits && c < values.size(); ++c) fits = (*list)[c].is_number();
+    require_input(fits, "{}: \"{}\" is {} (three numbers are needed)", file_.string(), key,
+                  list->dump());
+    for (std::size_t c = 0; c < values.size(); ++c) values[c] = (*list)[c].get<float>();
+  }
+
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  std::filesystem::path file_;
+  Json json_;
+};
+
+}  // namespace
+
+Picture read_picture(const std::filesystem::path& file) {
+  constexpr int kChannels = 3;
+  const std::vector<unsigned char> bytes = read_bytes(file);
+  Picture picture;
+  int channels_in_file = 0;
+  const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> rgb(
+      stbi_load_from_memory(bytes.data(), static_cast<int>(bytes.size()), &picture.width,
+                            &picture.height, &channels_in_file, kChannels),
+      &stbi_image_free);
+  require_input(rgb != nullptr, "picture {}: {} (a JPEG or PNG is needed)", file.string(),
+                stbi_failure_reason());
+  const auto size = static_cast<std::size_t>(picture.height) *
+                    static_cast<std::size_t>(picture.width) * kChannels;
+  picture.rgb.assign(rgb.get(), rgb.get() + size);
+  return picture;
+}
+
+Preprocessing preprocessing_for(const model::ModelConfig& config,
+                                const std::filesystem::path& folder) {
+  Preprocessing preprocessing;
+  preprocessing.height = preprocessing.width = static_cast<int>(config.image_size);
+  // Video comes as ready samples only: nothing of its preprocessing is done here.
+  if (config.family != model::Family::vit || folder.empty()) return preprocessing;
+  const std::filesystem::path file = folder / "preprocessor_config.json";
+  if (!std::filesystem::exists(file)) return preprocessing;
+
+  const PreprocessorKeys keys(file);
+  keys.require_size(preprocessing.height);
+  keys.require_number("resample", 2, "bilinear");
+  keys.require_number("rescale_factor", 1.0 / 255, "1/255");
+  require_input(keys.flag_or("do_rescale", true),
+                "{}: \"do_rescale\" is false (values are divided "
+                "by 255 here)",
+                file.string());
+  require_input(!keys.flag_or("do_center_crop", false), "{}: \"do_center_crop\" is not supported",
+                file.string());
+  keys.read_channels("image_mean", preprocessing.mean);
+  keys.read_channels("image_std", preprocessing.deviation);
+  for (const float deviation : preprocessing.deviation)
+    require_input(deviation > 0, "{}: \"image_std\" has {} (positive numbers are needed)",
+                  file.string(), deviation);
+  if (!keys.flag_or("do_normalize", true)) {
+    preprocessing.mean = {0, 0, 0};
+    preprocessing.deviation = {1, 1, 1};
+  }
+  return preprocessing;
+}
+
+std::vector<float> to_pixels(const Picture& picture, const Preprocessing& preprocessing) {
+  const bool fits = picture.height == preprocessing.height && picture.width == preprocessing.width;
+  if (!fits)
+    return to_pixels(resize_bilinear(picture, preprocessing.height, preprocessing.width),
+                     preprocessing);
+  constexpr std::size_t kChannels = 3;
+  const std::size_t plane = picture.rgb.size() / kChannels;
+  std::vector<float> pixels(picture.rgb.size());
+  for (std::size_t c = 0; c < kChannels; ++c)
+    for (std::size_t i = 0; i < plane; ++i)
+      pixels[c * plane + i] =
+          (static_cast<float>(picture.rgb[i * kChannels + c]) / 255.0F - preprocessing.mean[c]) /
+          preprocessing.deviation[c];
+  return pixels;
+}
+
+}  // namespace thinwire::eval

@@ -1,0 +1,147 @@
+#include "thinwire/eval/picture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "support/messages.hpp"
+#include "support/temporary_folder.hpp"
+#include "thinwire/base/json.hpp"
+#include "thinwire/tensor/safetensors.hpp"
+
+namespace thinwire::eval {
+namespace {
+
+const std::filesystem::path kPictures = std::filesystem::path(THINWIRE_TEST_DATA) / "pictures";
+
+std::vector<std::int32_t> pillows_bytes(const std::string& name) {
+  return SafetensorsFile(kPictures / "expected.safetensors").integers(name);
+}
+
+TEST(ReadPicture, DecodesEveryKindOfPngAsRgb) {
+  for (const char* name :
+       {"noise_37x23", "noise_5x7", "stripes_64x48", "grey_9x6", "palette_64x48", "alpha_9x6"}) {
+    SCOPED_TRACE(name);
+
+    const Picture picture = read_picture(kPictures / (std::string(name) + ".png"));
+
+    EXPECT_EQ(std::vector<std::int32_t>(picture.rgb.begin(), picture.rgb.end()),
+              pillows_bytes(name));
+  }
+}
+
+TEST(ReadPicture, KnowsHeightFromWidth) {
+  const Picture picture = read_picture(kPictures / "noise_37x23.png");
+
+  EXPECT_EQ(picture.height, 23);
+  EXPECT_EQ(picture.width, 37);
+}
+
+TEST(ReadPicture, DecodesJpegWithinADecodersRounding) {
+  const std::vector<std::int32_t> wanted = pillows_bytes("smooth_56x40");
+
+  const Picture picture = read_picture(kPictures / "smooth_56x40.jpg");
+
+  ASSERT_EQ(picture.rgb.size(), wanted.size());
+  int largest = 0;
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    largest = std::max(largest, std::abs(int{picture.rgb[i]} - wanted[i]));
+  EXPECT_LE(largest, 4);
+}
+
+TEST(ReadPicture, NamesAFileThatIsNoPicture) {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder / "broken.png") << "not a picture";
+
+  EXPECT_TRUE(test::mentions(test::input_error([&] { read_picture(folder / "broken.png"); }),
+                             {"broken.png", "JPEG or PNG"}));
+  EXPECT_TRUE(test::mentions(test::input_error([&] { read_picture(folder / "absent.png"); }),
+                             {"absent.png", "cannot be read"}));
+}
+
+/// A folder with a preprocessor_config.json.
+class PreprocessingFor : public testing::Test {
+ protected:
+  Preprocessing read(const Json& json) const {
+    std::ofstream(folder_ / "preprocessor_config.json") << json.dump();
+    return preprocessing_for(vit_, folder_.path());
+  }
+  std::string refusal(const Json& json) const {
+    return test::input_error([&] { read(json); });
+  }
+
+  test::TemporaryFolder folder_;
+  model::ModelConfig vit_ = model::preset("vit-base-16");
+};
+
+TEST_F(PreprocessingFor, WithoutAFileIsTheModelsSizeAndHalf) {
+  for (const auto& folder : {std::filesystem::path(), folder_.path()}) {
+    const Preprocessing preprocessing = preprocessing_for(vit_, folder);
+
+    EXPECT_EQ(preprocessing.height, 224);
+    EXPECT_EQ(preprocessing.width, 224);
+    EXPECT_EQ(preprocessing.mean, (std::array{0.5F, 0.5F, 0.5F}));
+    EXPECT_EQ(preprocessing.deviation, (std::array{0.5F, 0.5F, 0.5F}));
+  }
+}
+
+TEST_F(PreprocessingFor, ReadsMeanAndDeviation) {
+  const Preprocessing preprocessing = read({{"size", {{"height", 224}, {"width", 224}}},
+                                            {"resample", 2},
+                                            {"rescale_factor", 0.00392156862745098},
+                                            {"image_mean", {0.25, 0.5, 0.75}},
+                                            {"image_std", {0.1, 0.2, 0.4}}});
+
+  EXPECT_EQ(preprocessing.mean, (std::array{0.25F, 0.5F, 0.75F}));
+  EXPECT_EQ(preprocessing.deviation, (std::array{0.1F, 0.2F, 0.4F}));
+}
+
+TEST_F(PreprocessingFor, WithoutNormalisationKeepsZeroToOne) {
+  const Preprocessing preprocessing = read({{"do_normalize", false}, {"size", 224}});
+
+  EXPECT_EQ(preprocessing.mean, (std::array{0.0F, 0.0F, 0.0F}));
+  EXPECT_EQ(preprocessing.deviation, (std::array{1.0F, 1.0F, 1.0F}));
+}
+
+TEST_F(PreprocessingFor, RefusesWhatItDoesNotDo) {
+  EXPECT_TRUE(test::mentions(refusal({{"resample", 3}}), {"resample", "3", "bilinear"}));
+  EXPECT_TRUE(test::mentions(refusal({{"size", 256}}), {"size", "256", "224x224"}));
+  EXPECT_TRUE(test::mentions(refusal({{"size", {{"shortest_edge", 224}}}}), {"size", "224x224"}));
+  EXPECT_TRUE(test::mentions(refusal({{"image_mean", {0.5}}}), {"image_mean", "three numbers"}));
+  EXPECT_TRUE(test::mentions(refusal({{"image_std", {0.5, 0, 1}}}), {"image_std", "0"}));
+  EXPECT_TRUE(test::mentions(refusal({{"do_rescale", false}}), {"do_rescale"}));
+  EXPECT_TRUE(test::mentions(refusal({{"do_center_crop", true}}), {"do_center_crop"}));
+  EXPECT_TRUE(test::mentions(refusal({{"rescale_factor", 1}}), {"rescale_factor", "1/255"}));
+}
+
+TEST(ToPixels, NormalisesEachChannelInItsOwnPlane) {
+  const Picture picture{1, 2, {0, 51, 255, 255, 102, 0}};
+  const Preprocessing preprocessing{1, 2, {0, 0.2F, 0.5F}, {1, 0.5F, 0.25F}};
+
+  const std::vector<float> pixels = to_pixels(picture, preprocessing);
+
+  ASSERT_EQ(pixels.size(), 6U);
+  EXPECT_FLOAT_EQ(pixels[0], 0);  // red of both pixels
+  EXPECT_FLOAT_EQ(pixels[1], 1);
+  EXPECT_NEAR(pixels[2], 0, 1e-7);  // (51 / 255 - 0.2) / 0.5
+  EXPECT_FLOAT_EQ(pixels[3], 0.4F);
+  EXPECT_FLOAT_EQ(pixels[4], 2);  // (1 - 0.5) / 0.25
+  EXPECT_FLOAT_EQ(pixels[5], -2);
+}
+
+TEST(ToPixels, ResizesFirst) {
+  const Picture picture = read_picture(kPictures / "noise_37x23.png");
+  const Preprocessing preprocessing{32, 32, {0, 0, 0}, {1, 1, 1}};
+  const std::vector<std::int32_t> wanted = pillows_bytes("noise_37x23.32x32");
+
+  const std::vector<float> pixels = to_pixels(picture, preprocessing);
+
+  ASSERT_EQ(pixels.size(), 3U * 32 * 32);
+  for (std::size_t i = 0; i < 32 * 32; ++i)
+    for (std::size_t c = 0; c < 3; ++c)
+      EXPECT_EQ(std::lround(pixels[c * 1024 + i] * 255), wanted[3 * i + c]);
+}
+
+}  // namespace
+}  // namespace thinwire::eval
