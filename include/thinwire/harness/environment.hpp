@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "thinwire/base/json.hpp"
+
+namespace thinwire::harness {
+
+/// What only the launched job knows about where it runs.
+struct Launch {
+  std::string mpi;  ///< "Open MPI 4.1.4"; empty without MPI
+  int hosts = 1;
+  std::string binding;  ///< cores that device 0 may run on, such as "0-1"
+};
+
+/// Where and with what a record was made: CPU, cores, memory, compiler, library versions, git
+/// revision. No user name, host name or path.
+Json environment(const Launch& launch);
+
+/// Cores that this process may use: the smaller of its affinity and its cgroup's quota, which may
+/// be a fraction.
+double granted_cores();
+
+/// Memory of this process that nothing shares (Private_Clean + Private_Dirty), in bytes; 0 where
+/// the kernel does not tell.
+std::int64_t resident_private_bytes();
+
+/// "1a2b3c4", "1a2b3c4-dirty" with uncommitted changes, or "unknown" outside a repository; as of
+/// the build.
+std::string git_revision();
+
+}  // namespace thinwire::harness

@@ -1,0 +1,35 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "thinwire/cost/workload.hpp"
+#include "thinwire/eval/sample.hpp"
+#include "thinwire/harness/run_spec.hpp"
+#include "thinwire/model/weight_source.hpp"
+
+namespace thinwire::harness {
+
+/// A spec with all that can be known before it runs: what run, sweep and predict work on.
+struct Point {
+  RunSpec spec;
+  model::ModelConfig config;
+  eval::Preprocessing preprocessing;
+  eval::Sample sample;                        ///< the input, or a seeded random one
+  std::vector<Index> lengths;                 ///< of the sequences, each once
+  std::vector<cost::Prediction> predictions;  ///< one a sequence; empty when skipped
+  std::string skip_reason;                    ///< why it cannot fit (P > N, L > n_p, memory), or ""
+};
+
+/// Resolves the model and the input, checks the spec against them and predicts.
+/// Throws InputError for what is wrong whatever the sizes; what merely does not fit is a
+/// skip_reason.
+Point make_point(RunSpec spec);
+
+/// Throws InputError with the reason when the point was skipped: a single run must fit.
+void require_fit(const Point& point);
+
+/// The weights that a point runs with.
+std::unique_ptr<model::WeightSource> open_weights(const Point& point);
+
+}  // namespace thinwire::harness

@@ -1,0 +1,67 @@
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thinwire/base/json.hpp"
+#include "thinwire/base/operations.hpp"
+#include "thinwire/cost/workload.hpp"
+#include "thinwire/fabric/fabric.hpp"
+#include "thinwire/harness/run_spec.hpp"
+
+namespace thinwire::harness {
+
+/// Name and version of the records; a changed meaning gets a new number.
+inline constexpr std::string_view kResultSchema = "thinwire.result/1";
+
+enum class Source { measured, predicted };
+std::string_view to_string(Source source);
+
+enum class Status {
+  ok,
+  failed,   ///< ended with an error; a restarted sweep tries again
+  skipped,  ///< cannot fit (memory, L > n_p)
+};
+std::string_view to_string(Status status);
+
+/// What one point showed. Only `spec` and `source` are needed for a point that did not run;
+/// whatever is empty or NaN becomes null in the record.
+struct Result {
+  RunSpec spec;
+  Source source = Source::measured;
+  Status status = Status::ok;
+  std::string reason;  ///< of a status other than ok
+  std::string model_fingerprint;
+  std::vector<Index> tokens;  ///< N of each sequence of an iteration
+
+  std::vector<cost::Prediction> predictions;  ///< one a sequence of an iteration
+
+  // Counted in one iteration; empty in predicted records.
+  std::vector<Operations> operations;        ///< [P]
+  std::vector<fabric::Traffic> traffic;      ///< [P]
+  std::vector<std::int64_t> link_bits;       ///< [link]
+  std::vector<std::int64_t> held_bytes;      ///< [P] workspace that the allocators hold
+  std::vector<std::int64_t> resident_bytes;  ///< [P] private memory of the process
+  std::optional<std::int64_t> shared_bytes;  ///< packed weights, held once a node
+
+  /// [link][iteration][device]; a modelled prediction has one iteration, without device rates none.
+  std::vector<std::vector<std::vector<fabric::LinkTimes>>> times;
+  double setup_s = std::numeric_limits<double>::quiet_NaN();
+  double emulation_overhead = std::numeric_limits<double>::quiet_NaN();
+  std::optional<bool> contended;  ///< throttled clock: more threads than cores
+
+  Json answer;       ///< what the model said about the input
+  Json agreement;    ///< comparisons with the single device
+  Json environment;  ///< environment.hpp
+};
+
+/// The record of ARCHITECTURE 6, one JSON object.
+Json to_json(const Result& result);
+
+/// A record without figures, for a point that failed or cannot fit.
+Result unfinished(RunSpec spec, Source source, Status status, std::string reason);
+
+}  // namespace thinwire::harness

@@ -1,0 +1,38 @@
+#pragma once
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "thinwire/base/json.hpp"
+
+namespace thinwire::harness {
+
+/// A .jsonl file of records, or stdout ("-"). Records are only ever appended, each with one write,
+/// so that a killed process leaves whole records and at most one truncated last line, and several
+/// processes can share a file.
+class ResultFile {
+ public:
+  /// Reads what is there; writes nothing yet.
+  /// Throws InputError when the file cannot be used: not readable or writable, not lines of JSON,
+  /// or records of another schema. A truncated last record is forgiven.
+  explicit ResultFile(std::filesystem::path file);
+
+  /// Ids of records that a restarted sweep need not repeat (ok or skipped), as of opening.
+  const std::set<std::string>& finished_ids() const { return finished_ids_; }
+
+  /// Appends one record; a truncated last record is cut off first. Safe among processes and
+  /// threads. Throws Error when the disk takes less than the whole record (nothing of it stays).
+  void append(const Json& record);
+
+ private:
+  bool is_stdout() const { return file_ == "-"; }
+
+  std::filesystem::path file_;
+  std::set<std::string> finished_ids_;
+};
+
+/// All records of a file, for tables. Throws InputError as ResultFile does, and when it is absent.
+std::vector<Json> read_records(const std::filesystem::path& file);
+
+}  // namespace thinwire::harness

@@ -1,0 +1,103 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "thinwire/base/json.hpp"
+#include "thinwire/base/operations.hpp"
+#include "thinwire/base/partition.hpp"
+#include "thinwire/base/units.hpp"
+#include "thinwire/compress/segments.hpp"
+#include "thinwire/fabric/fabric.hpp"
+#include "thinwire/fabric/link.hpp"
+
+namespace thinwire::harness {
+
+/// One configuration: filled, checked (check_spec.hpp), then only read.
+struct RunSpec {
+  std::string model = "vit-base-16";  ///< preset, or a Hugging Face folder
+  Index tokens = 0;                   ///< N of a text model; 0: the model's own
+  std::string strategy = "single";
+  int devices = 1;  ///< P
+  int threads = 1;  ///< of one device
+  PartitionPolicy partition = PartitionPolicy::paper;
+  std::vector<double> slowness;            ///< empty: 1; else one for all or one a device
+  std::vector<double> device_gflops;       ///< empty: unknown; else one for all or one a device
+  std::vector<Bytes> memory;               ///< empty: no limit; else one for all or one a device
+  std::optional<Index> segments;           ///< L, prism
+  std::optional<double> compression_rate;  ///< requested CR, prism, instead of L
+  compress::Scaling scaling = compress::Scaling::on;
+  std::vector<std::vector<Rate>> rate{{Rate::unlimited()}};  ///< link settings of one record
+  std::vector<Seconds> latency{Seconds{}};
+  std::vector<fabric::Topology> topology{fabric::Topology::unicast};
+  fabric::Clock clock = fabric::Clock::emulated;
+  Convention convention = Convention::paper;
+  std::string input;  ///< file; empty: a seeded random sample
+  Index sample = 0;   ///< index into the file
+  std::string outputs;
+  bool hidden = false;  ///< hidden states into `outputs`, too
+  int iterations = 10;
+  int warmup = 2;
+  std::uint64_t seed = 0;
+  bool cold_weights = false;
+  Seconds timeout{600};  ///< of the watchdog; 0: none
+  std::string json;      ///< result file, or "-"
+  std::string trace;     ///< timeline file
+
+  /// Every link setting: rate runs fastest, then latency, then topology.
+  std::vector<fabric::Link> links() const;
+  /// The per-device values, one a device.
+  std::vector<double> slowness_per_device() const;
+  std::vector<double> flops_per_s_per_device() const;  ///< empty when unknown
+  std::vector<Bytes> memory_per_device() const;        ///< empty when unlimited
+  /// What PartitionPolicy::weighted goes by: device rates (1 when unknown) over slowness.
+  std::vector<double> speed_per_device() const;
+};
+
+/// How a list of values of a field spreads.
+enum class Expansion {
+  numbers,  ///< lists and ranges become points
+  names,    ///< lists become points
+  links,    ///< link settings of one record (one point each under the throttled clock)
+  devices,  ///< one value a device
+  whole,    ///< a file or a duration: commas belong to it
+};
+
+/// One field, named once: flags, JSON keys and help come from the list of these.
+struct Field {
+  std::string_view name;      ///< flag without "--", and JSON key
+  std::string_view argument;  ///< what the help shows behind it; empty for a switch
+  std::string_view help;
+  Expansion expansion;
+  bool is_recorded;  ///< false for what concerns only this machine
+  std::function<void(RunSpec&, std::string_view)> assign;  ///< throws InputError with the reason
+  std::function<Json(const RunSpec&)> to_json;             ///< null when not given
+};
+std::span<const Field> run_fields();
+/// Throws InputError with a suggestion for an unknown name.
+const Field& find_field(std::string_view name);
+
+/// Names without dashes, and values as flags have them; a switch may have "".
+using KeyValues = std::vector<std::pair<std::string, std::string>>;
+
+/// Fills a spec and checks it as far as it goes without the model. Without `strategy`, several
+/// devices mean voltage, or prism when segments or a compression rate are given.
+/// Throws InputError: "--rate=0Mbps: <why, and what would be right>".
+RunSpec make_run_spec(const KeyValues& given);
+/// The same from an object; null values count as not given.
+RunSpec run_spec_from_json(const Json& object);
+KeyValues key_values(const Json& object);
+
+/// The completed spec for a record: the model and the input by base name, no paths.
+Json to_json(const RunSpec& spec);
+
+/// Identifies a point of a sweep: 16 hex digits from the record's spec (but for the timeout, which
+/// changes no result) and the source, "measured" or "predicted".
+std::string spec_id(const RunSpec& spec, std::string_view source);
+
+}  // namespace thinwire::harness

@@ -1,0 +1,45 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "thinwire/harness/point.hpp"
+#include "thinwire/harness/record.hpp"
+
+namespace thinwire::harness {
+
+/// Runs points one after the other on the ranks of one launch, and keeps what they share (MPI, the
+/// packed model).
+class Session {
+ public:
+  /// True when this process was started by mpirun or srun.
+  static bool is_launched();
+
+  /// Initialises MPI when launched; otherwise one process alone, for points of one device.
+  Session(int& argc, char**& argv);
+  Session(const Session&) = delete;
+  ~Session();
+
+  /// Rank 0 gets the records; the others take part.
+  bool is_root() const;
+  int ranks() const;
+
+  /// Warm-up and measured iterations, counts compared with the prediction, answer, outputs and
+  /// timeline. Collective over all ranks; those beyond the point's devices sleep.
+  /// Throws InputError when there are fewer ranks than devices.
+  ///   on_progress  told the part that is done, 0 to 1, after every iteration
+  std::optional<Result> run(const Point& point, const std::function<void(double)>& on_progress);
+
+  /// Every rank gets what the root gives; the others' argument is ignored.
+  std::string share(const std::string& text_of_root);
+
+  /// Ends all ranks with this message; for an exception on one of them.
+  [[noreturn]] void abort(const std::string& message, int status);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace thinwire::harness

@@ -1,0 +1,74 @@
+#include "thinwire/harness/device_report.hpp"
+
+#include <cstring>
+
+#include "thinwire/base/json.hpp"
+
+// CBOR, since it keeps doubles to the last bit.
+namespace thinwire::fabric {
+
+static void to_json(Json& json, const LinkTimes& t) {
+  json = {t.compute_s, t.wait_s, t.hidden_s, t.skew_s};
+}
+static void from_json(const Json& json, LinkTimes& t) {
+  t = {json.at(0), json.at(1), json.at(2), json.at(3)};
+}
+
+static void to_json(Json& json, const Traffic& t) {
+  json = {t.payload_bits, t.header_bits, t.padding_bits, t.wire_bytes, t.exchanges, t.mpi_calls};
+}
+static void from_json(const Json& json, Traffic& t) {
+  t = {json.at(0), json.at(1), json.at(2), json.at(3), json.at(4), json.at(5)};
+}
+
+static void to_json(Json& json, const TimelineEvent& e) {
+  json = {static_cast<int>(e.kind), e.name, e.layer, e.link, e.device, e.start_s, e.duration_s};
+}
+static void from_json(const Json& json, TimelineEvent& e) {
+  e = {static_cast<TimelineEvent::Kind>(json.at(0).get<int>()),
+       json.at(1),
+       json.at(2),
+       json.at(3),
+       json.at(4),
+       json.at(5),
+       json.at(6)};
+}
+
+static void to_json(Json& json, const DeviceIteration& i) {
+  const Operations& o = i.operations;
+  json = {i.links,
+          i.link_bits,
+          {o.matmul_macs, o.layer_norm_elements, o.softmax_elements, o.gelu_elements,
+           o.residual_elements, o.bias_elements},
+          i.traffic,
+          i.wall_s};
+}
+static void from_json(const Json& json, DeviceIteration& i) {
+  const Json& o = json.at(2);
+  i = {json.at(0),
+       json.at(1),
+       {o.at(0), o.at(1), o.at(2), o.at(3), o.at(4), o.at(5)},
+       json.at(3),
+       json.at(4)};
+}
+
+}  // namespace thinwire::fabric
+
+namespace thinwire::harness {
+
+std::vector<std::byte> pack(const DeviceReport& report) {
+  const Json json{report.iterations, report.timeline, report.workspace_bytes, report.resident_bytes,
+                  report.setup_s};
+  const std::vector<std::uint8_t> cbor = Json::to_cbor(json);
+  std::vector<std::byte> bytes(cbor.size());
+  std::memcpy(bytes.data(), cbor.data(), cbor.size());
+  return bytes;
+}
+
+DeviceReport unpack(std::span<const std::byte> bytes) {
+  const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  const Json json = Json::from_cbor(first, first + bytes.size());
+  return {json.at(0), json.at(1), json.at(2), json.at(3), json.at(4)};
+}
+
+}  // namespace thinwire::harness

@@ -1,0 +1,190 @@
+#include "thinwire/harness/expand.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "thinwire/base/error.hpp"
+#include "thinwire/base/text.hpp"
+#include "thinwire/harness/check_spec.hpp"
+#include "thinwire/harness/spec_text.hpp"
+
+namespace thinwire::harness {
+namespace {
+
+constexpr std::size_t kMaxPoints = 100'000;
+
+/// Whole ends give whole values, so that integer fields take ranges of any spacing.
+std::vector<std::string> range_texts(const Range& range) {
+  const double first = parse_number(range.first), last = parse_number(range.last);
+  const bool is_whole = first == std::floor(first) && last == std::floor(last);
+  std::vector<std::string> texts;
+  for (const double value : range_values(range, first, last)) {
+    std::string text = is_whole ? fmt::format("{:.0f}", value) : exact_text(value);
+    if (texts.empty() || texts.back() != text) texts.push_back(std::move(text));
+  }
+  return texts;
+}
+
+/// The values that an option takes over the points.
+std::vector<std::string> values_of(const std::string& name, const std::string& text) {
+  const Expansion expansion = find_field(name).expansion;
+  if (expansion != Expansion::numbers && expansion != Expansion::names) return {text};
+  std::vector<std::string> values;
+  for (const std::string& part : split(text, ',')) {
+    std::optional<Range> range;
+    try {
+      if (expansion == Expansion::numbers) range = parse_range(part);
+      const std::vector<std::string> more = range ? range_texts(*range) : std::vector{part};
+      values.insert(values.end(), more.begin(), more.end());
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("--{}={}: {}", name, text, error.what()));
+    }
+  }
+  return values;
+}
+
+/// A later value of an option replaces an earlier one in its place.
+KeyValues merged(KeyValues base, const KeyValues& over) {
+  for (const auto& [name, text] : over) {
+    const auto same = std::ranges::find(base, name, &KeyValues::value_type::first);
+    if (same != base.end())
+      same->second = text;
+    else
+      base.emplace_back(name, text);
+  }
+  return base;
+}
+
+std::vector<KeyValues> product(const KeyValues& given) {
+  std::vector<KeyValues> points(1);
+  for (const auto& [name, text] : given) {
+    const std::vector<std::string> values = values_of(name, text);
+    require_input(points.size() * values.size() <= kMaxPoints,
+                  "--{}={}: more than {} points in this sweep", name, text, kMaxPoints);
+    std::vector<KeyValues> next;
+    for (const KeyValues& point : points)
+      for (const std::string& value : values) {
+        next.push_back(point);
+        next.back().emplace_back(name, value);
+      }
+    points = std::move(next);
+  }
+  return points;
+}
+
+/// Real time has one link: a point for each setting.
+std::vector<RunSpec> split_links(const RunSpec& spec) {
+  std::vector<RunSpec> points;
+  for (const fabric::Link& link : spec.links()) {
+    RunSpec& point = points.emplace_back(spec);
+    point.rate = {link.rates};
+    point.latency = {link.latency};
+    point.topology = {link.topology};
+  }
+  return points;
+}
+
+/// make_run_spec, but one point for each link setting under the throttled clock.
+std::vector<RunSpec> make_points(KeyValues given) {
+  const auto clock = std::ranges::find(given, "clock", &KeyValues::value_type::first);
+  if (clock == given.end() || clock->second != "throttled") return {make_run_spec(given)};
+  clock->second = "emulated";  // which takes any number of links
+  std::vector<RunSpec> points = split_links(make_run_spec(given));
+  for (RunSpec& point : points) {
+    point.clock = fabric::Clock::throttled;
+    check_options(point);
+  }
+  return points;
+}
+
+void check_files(const std::vector<RunSpec>& points) {
+  if (points.size() < 2) return;
+  for (const RunSpec& point : points)
+    for (const std::string_view name : {"outputs", "trace"})
+      require_input((name == "outputs" ? point.outputs : point.trace).empty(),
+                    "--{} with {} points: each would overwrite the last (use run)", name,
+                    points.size());
+}
+
+/// Equal for equal points; an id alone tells no two folders of one name apart.
+std::string key_of(const RunSpec& spec) {
+  return fmt::format("{} {} {}", spec_id(spec, ""), spec.model, spec.input);
+}
+
+std::vector<RunSpec> make_all(const std::vector<KeyValues>& givens) {
+  std::vector<RunSpec> specs;
+  std::set<std::string> keys;
+  for (std::size_t i = 0; i < givens.size(); ++i) {
+    try {
+      for (RunSpec& spec : make_points(givens[i]))
+        if (keys.insert(key_of(spec)).second) specs.push_back(std::move(spec));
+    } catch (const InputError& error) {
+      if (givens.size() == 1) throw;
+      throw InputError(fmt::format("point {} of {}: {}", i + 1, givens.size(), error.what()));
+    }
+  }
+  check_files(specs);
+  return specs;
+}
+
+/// The object's options over `base`; null takes one away.
+KeyValues over_base(KeyValues base, const Json& object) {
+  const KeyValues given = key_values(object);
+  for (const auto& [name, value] : object.items())
+    if (value.is_null()) std::erase_if(base, [&](const auto& pair) { return pair.first == name; });
+  return merged(std::move(base), given);
+}
+
+void check_keys(const Json& document) {
+  constexpr std::array<std::string_view, 4> kKeys = {"name", "base", "matrix", "points"};
+  require_input(document.is_object(), "a sweep is an object with {}", join(kKeys, ", "));
+  for (const auto& [key, value] : document.items())
+    require_input(std::ranges::find(kKeys, key) != kKeys.end(),
+                  "unknown key '{}' in a sweep{}; known: {}", key, suggestion(key, kKeys),
+                  join(kKeys, ", "));
+  require_input(!document.contains("name") || document["name"].is_string(),
+                "the name of a sweep is a text, not {}", document.value("name", Json()).dump());
+  require_input(!document.contains("points") || document["points"].is_array(),
+                "the points of a sweep are a list of objects");
+}
+
+}  // namespace
+
+std::vector<RunSpec> expand(const KeyValues& given) {
+  return make_all(product(given));
+}
+
+Sweep make_sweep(const Json& document, const KeyValues& overrides) {
+  check_keys(document);
+  const KeyValues base = key_values(document.value("base", Json::object()));
+  std::vector<KeyValues> points;
+  const auto add = [&](const Json& object) {
+    for (KeyValues& point : product(merged(over_base(base, object), overrides)))
+      points.push_back(std::move(point));
+  };
+  // A document with neither is one point, or whatever lists `base` has.
+  if (document.contains("matrix") || !document.contains("points"))
+    add(document.value("matrix", Json::object()));
+  if (document.contains("points"))
+    for (const Json& object : document["points"]) add(object);
+  require_input(!points.empty(), "a sweep without points");
+  return {document.value("name", std::string("sweep")), make_all(points)};
+}
+
+Sweep read_sweep(const std::filesystem::path& file, const KeyValues& overrides) {
+  const Json document = read_json(file);
+  try {
+    Sweep sweep = make_sweep(document, overrides);
+    if (!document.contains("name")) sweep.name = file.stem().string();
+    return sweep;
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", file.string(), error.what()));
+  }
+}
+
+}  // namespace thinwire::harness

@@ -1,0 +1,85 @@
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "thinwire/base/text.hpp"
+#include "thinwire/harness/environment.hpp"
+
+namespace thinwire::harness {
+namespace {
+
+constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+double affinity_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+std::optional<double> number_in(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  double value = 0;
+  if (stream >> value) return value;
+  return std::nullopt;
+}
+
+/// cgroup v2: "max 100000" or "150000 100000" (quota and period in microseconds).
+double limit_v2(const std::filesystem::path& group) {
+  std::ifstream stream(group / "cpu.max");
+  std::string quota;
+  double period = 0;
+  if (!(stream >> quota >> period) || quota == "max" || period <= 0) return kNoLimit;
+  return std::stod(quota) / period;
+}
+
+double limit_v1(const std::filesystem::path& group) {
+  const auto quota = number_in(group / "cpu.cfs_quota_us");
+  const auto period = number_in(group / "cpu.cfs_period_us");
+  return quota && period && *quota > 0 && *period > 0 ? *quota / *period : kNoLimit;
+}
+
+/// The tightest limit from `root`/`group` up to `root`: a parent's quota binds its children.
+template <class Limit>
+double tightest(const std::filesystem::path& root, const std::string& group, Limit limit) {
+  double cores = limit(root);
+  std::filesystem::path place = root;
+  for (const std::string& part : split(group, '/')) {
+    if (part.empty() || part == "..") continue;
+    place /= part;
+    cores = std::min(cores, limit(place));
+  }
+  return cores;
+}
+
+/// Lines of /proc/self/cgroup: "0::/path" (v2) or "4:cpu,cpuacct:/path" (v1).
+double quota_cores() {
+  std::ifstream stream("/proc/self/cgroup");
+  double cores = kNoLimit;
+  for (std::string line; std::getline(stream, line);) {
+    const std::vector<std::string> fields = split(line, ':');
+    if (fields.size() < 3) continue;
+    if (fields[1].empty()) {
+      cores = std::min(cores, tightest("/sys/fs/cgroup", fields[2], limit_v2));
+      continue;
+    }
+    const std::vector<std::string> controllers = split(fields[1], ',');
+    if (std::ranges::find(controllers, "cpu") != controllers.end())
+      cores = std::min(cores, tightest("/sys/fs/cgroup/cpu", fields[2], limit_v1));
+  }
+  return cores;
+}
+
+}  // namespace
+
+double granted_cores() {
+  return std::min(affinity_cores(), quota_cores());
+}
+
+}  // namespace thinwire::harness

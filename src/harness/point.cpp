@@ -1,0 +1,72 @@
+#include "thinwire/harness/point.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "thinwire/base/error.hpp"
+#include "thinwire/harness/check_spec.hpp"
+
+namespace thinwire::harness {
+namespace {
+
+model::ModelConfig resolve_config(const RunSpec& spec) {
+  const bool is_checkpoint =
+      !model::is_preset(spec.model) && std::filesystem::is_directory(spec.model);
+  model::ModelConfig config =
+      is_checkpoint ? model::open_checkpoint(spec.model).config : model::preset(spec.model);
+  if (config.is_text()) config.tokens = default_tokens(spec, config);
+  // Random weights: the position table is made as long as it must be.
+  if (config.is_text() && !is_checkpoint)
+    config.max_tokens = std::max(config.max_tokens, config.tokens);
+  return config;
+}
+
+eval::Sample resolve_sample(const Point& point) {
+  if (point.spec.input.empty()) {
+    eval::Sample sample;
+    sample.sequences.push_back(
+        model::random_input(point.config, point.config.tokens, point.spec.seed));
+    return sample;
+  }
+  return eval::load_sample(point.spec.input, point.spec.sample, point.config, point.preprocessing,
+                           point.spec.tokens);
+}
+
+}  // namespace
+
+Point make_point(RunSpec spec) {
+  Point point;
+  point.spec = std::move(spec);
+  point.config = resolve_config(point.spec);
+  if (!point.spec.input.empty())
+    point.preprocessing = eval::preprocessing_for(
+        point.config, model::is_preset(point.spec.model) ? "" : point.spec.model);
+  check_options(point.spec, &point.config);
+  point.sample = resolve_sample(point);
+
+  for (const model::ModelInput& sequence : point.sample.sequences) {
+    model::check_input(sequence, point.config);
+    const Index tokens = sequence.tokens(point.config);
+    if (std::ranges::find(point.lengths, tokens) == point.lengths.end())
+      point.lengths.push_back(tokens);
+    if (const auto reason = misfit(point.spec, point.config, tokens)) {
+      point.skip_reason = *reason;
+      point.predictions.clear();
+      return point;
+    }
+    point.predictions.push_back(cost::predict(to_workload(point.spec, point.config, tokens)));
+  }
+  return point;
+}
+
+void require_fit(const Point& point) {
+  require_input(point.skip_reason.empty(), "{}", point.skip_reason);
+}
+
+std::unique_ptr<model::WeightSource> open_weights(const Point& point) {
+  if (model::is_preset(point.spec.model))
+    return model::random_weights(point.config, point.spec.seed);
+  return model::open_checkpoint(point.spec.model).weights;
+}
+
+}  // namespace thinwire::harness

@@ -1,0 +1,243 @@
+#include "thinwire/harness/record.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "record_time.hpp"
+
+namespace thinwire::harness {
+namespace {
+
+using cost::Prediction;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+Json or_null(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+/// The formula's count of every device, over the sequences of an iteration.
+std::vector<Operations> predicted_operations(const std::vector<Prediction>& sequences) {
+  std::vector<Operations> sum;
+  for (const Prediction& sequence : sequences) {
+    sum.resize(sequence.device_operations.size());
+    for (std::size_t p = 0; p < sum.size(); ++p) sum[p] += sequence.device_operations[p];
+  }
+  return sum;
+}
+
+/// The formula's bits of every device, over the sequences of an iteration.
+std::vector<std::int64_t> predicted_bits(const std::vector<Prediction>& sequences,
+                                         std::vector<std::int64_t> Prediction::*kind) {
+  std::vector<std::int64_t> sum;
+  for (const Prediction& sequence : sequences) {
+    const std::vector<std::int64_t>& bits = sequence.*kind;
+    sum.resize(bits.size());
+    for (std::size_t p = 0; p < sum.size(); ++p) sum[p] += bits[p];
+  }
+  return sum;
+}
+
+std::vector<std::int64_t> counted_bits(const std::vector<fabric::Traffic>& traffic,
+                                       std::int64_t fabric::Traffic::*kind) {
+  std::vector<std::int64_t> bits;
+  for (const fabric::Traffic& device : traffic) bits.push_back(device.*kind);
+  return bits;
+}
+
+Json spec_section(const Result& result) {
+  Json spec = to_json(result.spec);
+  // The length that was really used; a pair has two and keeps what the spec said.
+  if (result.tokens.size() == 1) spec["tokens"] = result.tokens.front();
+  spec["model-fingerprint"] = or_null(result.model_fingerprint);
+  return spec;
+}
+
+Json operations_section(const Result& result) {
+  const std::vector<Operations> devices =
+      result.operations.empty() ? predicted_operations(result.predictions) : result.operations;
+  if (devices.empty()) return nullptr;
+  const Convention convention = result.spec.convention;
+  Operations sum;
+  Json device_flops = Json::array();
+  for (const Operations& device : devices) {
+    sum += device;
+    device_flops.push_back(flops(device, convention));
+  }
+  const std::int64_t total = flops(sum, convention);
+  return {{"convention", to_string(convention)},
+          {"total_flops", total},
+          {"per_device_flops", static_cast<double>(total) / static_cast<double>(devices.size())},
+          {"device_flops", std::move(device_flops)},
+          {"by_kind",
+           {{"matmul_macs", sum.matmul_macs},
+            {"layer_norm_elements", sum.layer_norm_elements},
+            {"softmax_elements", sum.softmax_elements},
+            {"gelu_elements", sum.gelu_elements},
+            {"residual_elements", sum.residual_elements},
+            {"bias_elements", sum.bias_elements}}}};
+}
+
+/// The papers' figures of an iteration: sums over its sequences where a figure is "per inference",
+/// means where it is "per layer" or "per exchange".
+struct Nominal {
+  double pdplc_tokens = 0, compression_rate = 0;
+  double bits_per_exchange = 0, bits_first_exchange = 0, bits_per_inference = 0;
+  std::int64_t exchanges = 0;
+};
+
+Nominal nominal(const std::vector<Prediction>& sequences) {
+  const auto count = static_cast<double>(sequences.size());
+  Nominal sum;
+  double uncompressed_tokens = 0;
+  for (const Prediction& sequence : sequences) {
+    sum.pdplc_tokens += sequence.pdplc_tokens / count;
+    uncompressed_tokens += sequence.compression_rate * sequence.pdplc_tokens / count;
+    sum.bits_per_exchange += sequence.nominal_bits_per_exchange / count;
+    sum.bits_first_exchange += sequence.nominal_bits_first_exchange / count;
+    sum.bits_per_inference += sequence.nominal_bits_per_inference;
+    sum.exchanges += sequence.nominal_exchanges;
+  }
+  // One sequence keeps its figure to the last bit.
+  sum.compression_rate = sequences.size() == 1  ? sequences.front().compression_rate
+                         : sum.pdplc_tokens > 0 ? uncompressed_tokens / sum.pdplc_tokens
+                                                : kNaN;
+  return sum;
+}
+
+Json mpi_calls(const std::vector<fabric::Traffic>& traffic) {
+  if (traffic.empty()) return nullptr;
+  std::map<std::string, std::int64_t> calls;
+  for (const fabric::Traffic& device : traffic)
+    for (const auto& [function, count] : device.mpi_calls) calls[function] += count;
+  return calls;
+}
+
+Json device_bits(const Result& result) {
+  const auto bits = [&](std::int64_t fabric::Traffic::*counted,
+                        std::vector<std::int64_t> Prediction::*predicted) {
+    return result.traffic.empty() ? predicted_bits(result.predictions, predicted)
+                                  : counted_bits(result.traffic, counted);
+  };
+  using fabric::Traffic;
+  return {{"payload_bits", bits(&Traffic::payload_bits, &Prediction::payload_bits)},
+          {"header_bits", bits(&Traffic::header_bits, &Prediction::header_bits)},
+          {"padding_bits", bits(&Traffic::padding_bits, &Prediction::padding_bits)},
+          {"wire_bytes", bits(&Traffic::wire_bytes, &Prediction::wire_bytes)}};
+}
+
+Json traffic_section(const Result& result) {
+  if (result.predictions.empty() && result.traffic.empty()) return nullptr;
+  const Nominal figures = nominal(result.predictions);
+  const auto& requested = result.spec.compression_rate;
+  return {{"pdplc_tokens", finite_or_null(figures.pdplc_tokens)},
+          {"compression_rate", finite_or_null(figures.compression_rate)},
+          {"compression_rate_requested", requested ? Json(*requested) : Json(nullptr)},
+          {"exchanges", figures.exchanges},
+          {"nominal_bits_per_exchange", finite_or_null(figures.bits_per_exchange)},
+          {"nominal_bits_first_exchange", finite_or_null(figures.bits_first_exchange)},
+          {"nominal_bits_per_inference", finite_or_null(figures.bits_per_inference)},
+          {"link_bits", link_bits_json(result, 0)},
+          {"mpi_calls", mpi_calls(result.traffic)},
+          {"per_device", device_bits(result)}};
+}
+
+/// Every device's prediction; sequences run one after the other, so the largest of each counts.
+std::vector<std::int64_t> predicted_memory(const Result& result, std::int64_t cost::Memory::*part) {
+  std::vector<std::int64_t> bytes;
+  for (const Prediction& sequence : result.predictions) {
+    bytes.resize(sequence.memory.size());
+    for (std::size_t p = 0; p < bytes.size(); ++p)
+      bytes[p] = std::max(bytes[p], sequence.memory[p].*part);
+  }
+  return bytes;
+}
+
+Json largest(const std::vector<std::int64_t>& bytes) {
+  return bytes.empty() ? Json(nullptr) : Json(std::ranges::max(bytes));
+}
+
+/// Figures of the device that needs most, then each device's. Weights, buffers and activations are
+/// predicted, held and resident bytes measured.
+Json memory_section(const Result& result) {
+  if (result.predictions.empty() && result.held_bytes.empty()) return nullptr;
+  const auto weights = predicted_memory(result, &cost::Memory::weights);
+  const auto buffers = predicted_memory(result, &cost::Memory::buffers);
+  const auto activations = predicted_memory(result, &cost::Memory::activations);
+  return {{"weights_bytes", largest(weights)},
+          {"buffers_bytes", largest(buffers)},
+          {"activations_bytes", largest(activations)},
+          {"held_bytes", largest(result.held_bytes)},
+          {"resident_bytes", largest(result.resident_bytes)},
+          {"shared_bytes", result.shared_bytes ? Json(*result.shared_bytes) : Json(nullptr)},
+          {"per_device",
+           {{"weights_bytes", weights},
+            {"buffers_bytes", buffers},
+            {"activations_bytes", activations},
+            {"held_bytes", result.held_bytes},
+            {"resident_bytes", result.resident_bytes}}}};
+}
+
+/// Null where nothing was counted.
+Json counted_equals_predicted(const Result& result) {
+  if (result.operations.empty() || result.predictions.empty()) return nullptr;
+  using fabric::Traffic;
+  const auto agree = [&](std::int64_t Traffic::*counted,
+                         std::vector<std::int64_t> Prediction::*predicted) {
+    return counted_bits(result.traffic, counted) == predicted_bits(result.predictions, predicted);
+  };
+  return result.operations == predicted_operations(result.predictions) &&
+         agree(&Traffic::payload_bits, &Prediction::payload_bits) &&
+         agree(&Traffic::header_bits, &Prediction::header_bits) &&
+         agree(&Traffic::padding_bits, &Prediction::padding_bits);
+}
+
+}  // namespace
+
+std::string_view to_string(Source source) {
+  return source == Source::measured ? "measured" : "predicted";
+}
+
+std::string_view to_string(Status status) {
+  switch (status) {
+    case Status::ok:
+      return "ok";
+    case Status::failed:
+      return "failed";
+    case Status::skipped:
+      return "skipped";
+  }
+  return "failed";
+}
+
+Json to_json(const Result& result) {
+  const bool has_figures = !result.predictions.empty() || !result.operations.empty();
+  return {{"schema", kResultSchema},
+          {"id", spec_id(result.spec, to_string(result.source))},
+          {"status", to_string(result.status)},
+          {"reason", or_null(result.reason)},
+          {"source", to_string(result.source)},
+          {"spec", spec_section(result)},
+          {"operations", operations_section(result)},
+          {"traffic", traffic_section(result)},
+          {"memory", memory_section(result)},
+          {"time", has_figures ? time_section(result) : Json(nullptr)},
+          {"answer", result.answer},
+          {"accuracy", nullptr},
+          {"checks",
+           {{"counted_equals_predicted", counted_equals_predicted(result)},
+            {"agreement", result.agreement}}},
+          {"environment", result.environment}};
+}
+
+Result unfinished(RunSpec spec, Source source, Status status, std::string reason) {
+  Result result;
+  result.spec = std::move(spec);
+  result.source = source;
+  result.status = status;
+  result.reason = std::move(reason);
+  return result;
+}
+
+}  // namespace thinwire::harness

@@ -1,0 +1,71 @@
+#include "thinwire/harness/run_device.hpp"
+
+#include "thinwire/harness/check_spec.hpp"
+#include "thinwire/harness/environment.hpp"
+#include "thinwire/ops/runtime.hpp"
+
+namespace thinwire::harness {
+namespace {
+
+fabric::FabricOptions fabric_options(const RunSpec& spec, fabric::Watchdog& watchdog) {
+  return {.clock = spec.clock,
+          .links = spec.links(),
+          .slowness = spec.slowness_per_device(),
+          .device_flops_per_s = spec.flops_per_s_per_device(),
+          .cold_weights = spec.cold_weights,
+          .record_timeline = !spec.trace.empty(),
+          .watchdog = &watchdog};
+}
+
+strategy::StrategyOptions strategy_options(const RunSpec& spec) {
+  return {.partition = spec.partition,
+          .weights = spec.partition == PartitionPolicy::weighted ? spec.speed_per_device()
+                                                                 : std::vector<double>{},
+          .segments = spec.segments.value_or(0),
+          .compression_rate = spec.compression_rate.value_or(0),
+          .scaling = spec.scaling};
+}
+
+}  // namespace
+
+DeviceRun::DeviceRun(const model::Model& model, const Point& point, fabric::Transport& transport,
+                     const std::function<void(const std::string&)>& on_stuck)
+    : model_(model),
+      point_(point),
+      transport_(transport),
+      watchdog_(point.spec.timeout, on_stuck),
+      strategy_(strategy::make_strategy(point.spec.strategy, model, strategy_options(point.spec),
+                                        {.device = transport.rank(),
+                                         .devices = transport.size(),
+                                         .threads = point.spec.threads,
+                                         .lengths = point.lengths,
+                                         .memory = &workspace_})),
+      fabric_(fabric::make_fabric(transport, fabric_options(point.spec, watchdog_))) {
+  ops::set_threads(point.spec.threads);
+}
+
+DeviceReport DeviceRun::iterate(const std::function<void(int)>& on_iteration) {
+  DeviceReport report;
+  for (int i = -point_.spec.warmup; i < point_.spec.iterations; ++i) {
+    fabric::DeviceIteration iteration = run_once();
+    if (i >= 0) report.iterations.push_back(std::move(iteration));
+    on_iteration(point_.spec.warmup + i + 1);
+  }
+  report.timeline = fabric_->timeline();
+  report.workspace_bytes = workspace_.held_bytes();
+  report.resident_bytes = resident_private_bytes();
+  return report;
+}
+
+fabric::DeviceIteration DeviceRun::run_once() {
+  fabric_->begin_iteration();
+  for (const model::ModelInput& sequence : point_.sample.sequences)
+    strategy_->forward(sequence, *fabric_);
+  return fabric_->end_iteration();
+}
+
+Capture DeviceRun::capture(const model::ModelInput& sequence) {
+  return capture_pass(model_, *strategy_, transport_, *fabric_, sequence);
+}
+
+}  // namespace thinwire::harness

@@ -1,0 +1,227 @@
+#include "thinwire/harness/session.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+
+#include "thinwire/fabric/mpi_session.hpp"
+#include "thinwire/fabric/timeline.hpp"
+#include "thinwire/harness/answer_record.hpp"
+#include "thinwire/harness/environment.hpp"
+#include "thinwire/harness/model_store.hpp"
+#include "thinwire/harness/run_device.hpp"
+#include "thinwire/harness/statistics.hpp"
+
+namespace thinwire::harness {
+namespace {
+
+using Seconds64 = std::chrono::duration<double>;
+using fabric::DeviceIteration;
+
+/// What device 0 knows when all devices are done.
+struct Outcome {
+  std::vector<DeviceReport> reports;  ///< one a device
+  std::vector<Capture> captures;      ///< one a sequence, when asked for
+  double setup_s = 0;
+};
+
+bool wants_captures(const RunSpec& spec) {
+  return !spec.input.empty() || !spec.outputs.empty();
+}
+
+/// Wall time of an iteration over the compute time of all devices, which turns serialise: 1 is
+/// perfect. Median over the iterations; meaningful under the emulated clock only.
+double emulation_overhead(const RunSpec& spec, std::span<const DeviceReport> reports) {
+  if (spec.clock != fabric::Clock::emulated) return std::nan("");
+  const std::vector<double> slowness = spec.slowness_per_device();
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < reports[0].iterations.size(); ++i) {
+    double wall_s = 0;
+    double compute_s = 0;
+    for (std::size_t p = 0; p < reports.size(); ++p) {
+      const DeviceIteration& iteration = reports[p].iterations[i];
+      wall_s = std::max(wall_s, iteration.wall_s);
+      compute_s += iteration.links[0].compute_s / slowness[p];
+    }
+    ratios.push_back(wall_s / compute_s);
+  }
+  return summarize(ratios).p50;
+}
+
+/// The layout of records: [link][iteration][device].
+std::vector<std::vector<std::vector<fabric::LinkTimes>>> times_of(
+    std::span<const DeviceReport> reports) {
+  const std::size_t links = reports[0].iterations[0].links.size();
+  const std::size_t iterations = reports[0].iterations.size();
+  std::vector times(links, std::vector(iterations, std::vector<fabric::LinkTimes>(reports.size())));
+  for (std::size_t l = 0; l < links; ++l)
+    for (std::size_t i = 0; i < iterations; ++i)
+      for (std::size_t p = 0; p < reports.size(); ++p)
+        times[l][i][p] = reports[p].iterations[i].links[l];
+  return times;
+}
+
+void require_equal_counts(const Point& point, std::span<const DeviceReport> reports) {
+  for (const DeviceReport& report : reports)
+    for (const DeviceIteration& iteration : report.iterations)
+      TW_REQUIRE(iteration.operations == report.iterations[0].operations &&
+                     iteration.traffic.payload_bits == report.iterations[0].traffic.payload_bits,
+                 "{} counted differently in two iterations", point.spec.strategy);
+}
+
+void fill_counts(Result& result, std::span<const DeviceReport> reports) {
+  for (const DeviceReport& report : reports) {
+    result.operations.push_back(report.iterations[0].operations);
+    result.traffic.push_back(report.iterations[0].traffic);
+    result.held_bytes.push_back(report.workspace_bytes);
+    result.resident_bytes.push_back(report.resident_bytes);
+  }
+  result.link_bits = reports[0].iterations[0].link_bits;
+}
+
+void write_trace(const Point& point, std::span<const DeviceReport> reports) {
+  if (point.spec.trace.empty()) return;
+  std::vector<fabric::TimelineEvent> events;
+  for (const DeviceReport& report : reports)
+    events.insert(events.end(), report.timeline.begin(), report.timeline.end());
+  std::vector<std::string> names;
+  for (const fabric::Link& link : point.spec.links()) names.push_back(to_string(link));
+  std::ofstream file(point.spec.trace);
+  file << fabric::chrome_trace(events, names, point.spec.devices).dump() << '\n';
+  require_input(file.good(), "--trace={}: cannot be written", point.spec.trace);
+}
+
+}  // namespace
+
+struct Session::Impl {
+  std::optional<fabric::MpiSession> mpi;
+  ModelStore models;
+
+  Impl(int& argc, char**& argv) : models(launch(argc, argv)) {}
+  fabric::MpiSession* launch(int& argc, char**& argv) {
+    if (!is_launched()) return nullptr;
+    mpi.emplace(argc, argv);
+    return &*mpi;
+  }
+  void meet() {
+    if (mpi) mpi->world().meet();
+  }
+  std::unique_ptr<fabric::Transport> transport_for(int devices) {
+    return mpi ? mpi->first_ranks(devices) : fabric::make_solo_transport();
+  }
+  void on_stuck(const std::string& what);
+  std::optional<Outcome> run_devices(const Point& point, const model::Model& model,
+                                     const std::function<void(double)>& on_progress);
+  Result make_result(const Point& point, const model::Model& model, const Outcome& outcome);
+  Json run_environment() const;
+};
+
+bool Session::is_launched() {
+  return fabric::is_under_launcher();
+}
+
+Session::Session(int& argc, char**& argv) : impl_(std::make_unique<Impl>(argc, argv)) {}
+
+Session::~Session() = default;
+
+bool Session::is_root() const {
+  return !impl_->mpi || impl_->mpi->rank() == 0;
+}
+
+int Session::ranks() const {
+  return impl_->mpi ? impl_->mpi->size() : 1;
+}
+
+void Session::abort(const std::string& message, int status) {
+  if (impl_->mpi) impl_->mpi->abort(message, status);
+  throw Error(message);
+}
+
+std::string Session::share(const std::string& text_of_root) {
+  if (!impl_->mpi) return text_of_root;
+  const std::string mine = is_root() ? text_of_root : std::string();
+  const auto all = fabric::gather_all(impl_->mpi->world(), std::as_bytes(std::span(mine)));
+  const auto* text = reinterpret_cast<const char*>(all[0].data());
+  return {text, all[0].size()};
+}
+
+void Session::Impl::on_stuck(const std::string& what) {
+  const std::string message = fmt::format("{}; raise --timeout if this is meant to be so", what);
+  if (mpi) mpi->abort(message, 1);
+  fmt::print(stderr, "thinwire: {}\n", message);
+  std::_Exit(1);
+}
+
+std::optional<Result> Session::run(const Point& point,
+                                   const std::function<void(double)>& on_progress) {
+  require_input(point.spec.devices <= ranks(),
+                "--devices={}: only {} MPI rank{} (start as many ranks as devices, or leave mpirun "
+                "away)",
+                point.spec.devices, ranks(), ranks() == 1 ? "" : "s");
+  const auto start = std::chrono::steady_clock::now();
+  const model::Model& model = impl_->models.model_for(point);
+  const Seconds64 packed = std::chrono::steady_clock::now() - start;
+
+  std::optional<Outcome> outcome = impl_->run_devices(point, model, on_progress);
+  impl_->meet();  // ranks without a device have slept here
+  if (!is_root()) return std::nullopt;
+  outcome->setup_s += packed.count();
+  return impl_->make_result(point, model, *outcome);
+}
+
+std::optional<Outcome> Session::Impl::run_devices(const Point& point, const model::Model& model,
+                                                  const std::function<void(double)>& on_progress) {
+  const auto transport = transport_for(point.spec.devices);
+  if (!transport) return std::nullopt;
+  Outcome outcome;
+  const auto start = std::chrono::steady_clock::now();
+  DeviceRun device(model, point, *transport, [this](const std::string& what) { on_stuck(what); });
+  outcome.setup_s = Seconds64(std::chrono::steady_clock::now() - start).count();
+
+  const double iterations = point.spec.warmup + point.spec.iterations;
+  const DeviceReport mine = device.iterate([&](int done) { on_progress(done / iterations); });
+  if (wants_captures(point.spec))
+    for (const model::ModelInput& sequence : point.sample.sequences)
+      outcome.captures.push_back(device.capture(sequence));
+  const auto reports = fabric::gather_all(*transport, pack(mine));
+  if (transport->rank() != 0) return std::nullopt;
+  for (const std::vector<std::byte>& bytes : reports) outcome.reports.push_back(unpack(bytes));
+  return outcome;
+}
+
+Result Session::Impl::make_result(const Point& point, const model::Model& model,
+                                  const Outcome& outcome) {
+  const std::vector<DeviceReport>& reports = outcome.reports;
+  require_equal_counts(point, reports);
+  Result result{.spec = point.spec,
+                .model_fingerprint = model.fingerprint(),
+                .predictions = point.predictions};
+  for (const model::ModelInput& sequence : point.sample.sequences)
+    result.tokens.push_back(sequence.tokens(point.config));
+  fill_counts(result, reports);
+  result.times = times_of(reports);
+  result.setup_s = outcome.setup_s;
+  result.emulation_overhead = emulation_overhead(point.spec, reports);
+  if (mpi && mpi->size() > 1) result.shared_bytes = models.shared_bytes();
+  if (point.spec.clock == fabric::Clock::throttled)
+    result.contended = point.spec.devices * point.spec.threads > granted_cores();
+  result.environment = run_environment();
+
+  write_trace(point, reports);
+  if (!point.spec.outputs.empty()) write_outputs(point, outcome.captures);
+  if (!point.spec.input.empty()) {
+    std::vector<Capture> single;
+    for (const model::ModelInput& sequence : point.sample.sequences)
+      single.push_back(capture_single(model, sequence, point.spec.threads));
+    result.answer = answer_record(point, outcome.captures, single);
+  }
+  return result;
+}
+
+Json Session::Impl::run_environment() const {
+  return mpi ? environment(
+                   {.mpi = fabric::mpi_version(), .hosts = mpi->hosts(), .binding = mpi->binding()})
+             : environment({});
+}
+
+}  // namespace thinwire::harness

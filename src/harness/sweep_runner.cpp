@@ -1,0 +1,122 @@
+#include "thinwire/harness/sweep_runner.hpp"
+
+#include <algorithm>
+
+#include "thinwire/base/error.hpp"
+#include "thinwire/cost/modelled_time.hpp"
+#include "thinwire/harness/environment.hpp"
+#include "thinwire/harness/progress.hpp"
+
+namespace thinwire::harness {
+namespace {
+
+/// Expected work of a point, in FLOPs; 0 when it cannot fit.
+double work_of(const Point& point) {
+  double work = 0;
+  for (const cost::Prediction& prediction : point.predictions)
+    work += static_cast<double>(prediction.total_flops(Convention::paper));
+  return work * (point.spec.iterations + point.spec.warmup);
+}
+
+std::string label_of(const RunSpec& spec) {
+  std::string label = fmt::format("{} {} P={}", spec.model, spec.strategy, spec.devices);
+  if (spec.segments) label += fmt::format(" L={}", *spec.segments);
+  if (spec.compression_rate) label += fmt::format(" CR={}", *spec.compression_rate);
+  return label;
+}
+
+std::vector<double> work_of(const std::vector<RunSpec>& points,
+                            const std::vector<std::size_t>& indices) {
+  std::vector<double> work;
+  for (const std::size_t index : indices) work.push_back(work_of(make_point(points[index])));
+  return work;
+}
+
+/// Indices of the points that a file lacks.
+std::vector<std::size_t> remaining(const std::vector<RunSpec>& points, const ResultFile& file,
+                                   Source source) {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    if (!file.finished_ids().contains(spec_id(points[i], to_string(source)))) indices.push_back(i);
+  return indices;
+}
+
+SweepCounts counts_before(const std::vector<RunSpec>& points, std::size_t remaining) {
+  return {.already_there = static_cast<int>(points.size() - remaining)};
+}
+
+Result skipped(const Point& point, Source source) {
+  return unfinished(point.spec, source, Status::skipped, point.skip_reason);
+}
+
+}  // namespace
+
+Result predict_point(const Point& point) {
+  if (!point.skip_reason.empty()) return skipped(point, Source::predicted);
+  Result result{.spec = point.spec, .source = Source::predicted, .predictions = point.predictions};
+  result.model_fingerprint = open_weights(point)->fingerprint();
+  for (const model::ModelInput& sequence : point.sample.sequences)
+    result.tokens.push_back(sequence.tokens(point.config));
+  result.environment = environment({});
+  const std::vector<double> rates = point.spec.flops_per_s_per_device();
+  for (const fabric::Link& link : point.spec.links()) {
+    if (rates.empty()) break;
+    std::vector<fabric::LinkTimes> devices;
+    for (const cost::DeviceTime& time :
+         cost::modelled_time(point.predictions, link, rates, point.spec.slowness_per_device()))
+      devices.push_back({time.compute_s, time.wait_s, time.hidden_s, time.skew_s});
+    result.times.push_back({devices});
+  }
+  return result;
+}
+
+void check_points(const std::vector<RunSpec>& points) {
+  for (const RunSpec& spec : points) make_point(spec);
+}
+
+int most_devices(const std::vector<RunSpec>& points) {
+  return std::ranges::max(points, {}, &RunSpec::devices).devices;
+}
+
+SweepCounts predict_sweep(const std::vector<RunSpec>& points, ResultFile& file) {
+  const std::vector<std::size_t> todo = remaining(points, file, Source::predicted);
+  SweepCounts counts = counts_before(points, todo.size());
+  for (const std::size_t index : todo) {
+    const Result result = predict_point(make_point(points[index]));
+    ++(result.status == Status::skipped ? counts.skipped : counts.done);
+    file.append(to_json(result));
+  }
+  return counts;
+}
+
+SweepCounts run_sweep(Session& session, const std::vector<RunSpec>& points, ResultFile* file) {
+  TW_REQUIRE(session.is_root() == (file != nullptr), "the root alone writes records");
+  // The root has read the file; the others hear from it what is left to do.
+  const Json own = file != nullptr ? Json(remaining(points, *file, Source::measured)) : Json();
+  const auto todo = Json::parse(session.share(own.dump())).get<std::vector<std::size_t>>();
+
+  SweepCounts counts = counts_before(points, todo.size());
+  std::optional<Progress> progress;
+  if (session.is_root()) progress.emplace(work_of(points, todo));
+  for (const std::size_t index : todo) {
+    const Point point = make_point(points[index]);
+    if (!point.skip_reason.empty()) {
+      ++counts.skipped;
+      if (file == nullptr) continue;
+      file->append(to_json(skipped(point, Source::measured)));
+      progress->skip_point();
+      continue;
+    }
+    if (progress) progress->start_point(label_of(point.spec));
+    const std::optional<Result> result = session.run(point, [&](double part) {
+      if (progress) progress->advance(part);
+    });
+    ++counts.done;
+    if (file == nullptr) continue;
+    file->append(to_json(*result));
+    progress->finish_point();
+  }
+  return counts;
+}
+
+}  // namespace thinwire::harness
