@@ -1,0 +1,86 @@
+#include "launcher.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "thinwire/base/error.hpp"
+
+namespace thinwire::cli {
+namespace {
+
+// About 20 us on current cores.
+constexpr const char* kSpinCount = "4000";
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> result;
+  for (std::string& word : words) result.push_back(word.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+}  // namespace
+
+void limit_thread_spinning(char** argv) {
+  if (std::getenv("GOMP_SPINCOUNT") != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
+  setenv("GOMP_SPINCOUNT", kSpinCount, 1);
+  execv("/proc/self/exe", argv);
+  // Without /proc the run goes on, only slower.
+}
+
+bool is_speaker() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    if (const char* rank = std::getenv(name)) return std::strcmp(rank, "0") == 0;
+  return true;
+}
+
+void restart_under_mpirun(const Arguments& arguments, int ranks) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  std::vector<std::string> words{"mpirun", "--oversubscribe",     "--bind-to", "none",
+                                 "-n",     std::to_string(ranks), self};
+  words.insert(words.end(), arguments.argv + 1, arguments.argv + arguments.argc);
+  if (geteuid() == 0) {  // containers: Open MPI refuses root unless told twice
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+  }
+  execvp("mpirun", pointers(words).data());
+  throw InputError(fmt::format(
+      "devices={} need MPI ranks, and mpirun could not be started ({}); on Debian: apt-get install "
+      "openmpi-bin",
+      ranks, std::strerror(errno)));
+}
+
+int with_session(const Arguments& arguments, int devices,
+                 const std::function<void(harness::Session&)>& work) {
+  int argc = arguments.argc;
+  char** argv = arguments.argv;
+  harness::Session session(argc, argv);
+  if (session.ranks() < devices) {
+    // All ranks see it, so all leave in order; one of them says it.
+    if (session.is_root())
+      fmt::print(stderr,
+                 "thinwire: --devices={}: only {} MPI rank{} (start at least as many as devices; "
+                 "without mpirun, thinwire starts them itself)\n",
+                 devices, session.ranks(), session.ranks() == 1 ? "" : "s");
+    return kBadInput;
+  }
+  try {
+    work(session);
+  } catch (const InputError& error) {
+    if (session.ranks() == 1) throw;
+    session.abort(error.what(), kBadInput);
+  } catch (const Error& error) {
+    if (session.ranks() == 1) throw;
+    session.abort(fmt::format("{} [{}]", error.what(), error.where()), kFailed);
+  } catch (const std::exception& error) {
+    if (session.ranks() == 1) throw;
+    session.abort(error.what(), kFailed);
+  }
+  return 0;
+}
+
+}  // namespace thinwire::cli

@@ -1,0 +1,17 @@
+#include <fmt/format.h>
+
+#include "command.hpp"
+#include "thinwire/harness/catalogue.hpp"
+
+namespace thinwire::cli {
+
+int list_command(const Arguments&) {
+  for (const harness::CatalogueSection& section : harness::catalogue()) {
+    fmt::print("{}:\n", section.title);
+    for (const auto& [name, summary] : section.entries) fmt::print("  {:<18} {}\n", name, summary);
+    fmt::print("\n");
+  }
+  return 0;
+}
+
+}  // namespace thinwire::cli

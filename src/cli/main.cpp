@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+
+#include "command.hpp"
+#include "launcher.hpp"
+#include "thinwire/base/error.hpp"
+#include "thinwire/base/text.hpp"
+#include "version.hpp"
+
+namespace thinwire::cli {
+namespace {
+
+constexpr std::array kCommands = {
+    Command{"run", "one configuration: time, traffic, operations, and an answer for real input",
+            run_command},
+    Command{"sweep", "a matrix of configurations in one launch; resumes where it stopped",
+            sweep_command},
+    Command{"predict", "the same records by formula: no MPI, no weights, any number of devices",
+            predict_command},
+    Command{"tables", "published cells beside reproduced ones", tables_command},
+    Command{"list", "models, strategies, topologies and clocks", list_command}};
+
+void print_overview() {
+  fmt::print(
+      "thinwire simulates Transformer inference that is split over several devices: every MPI "
+      "rank\n"
+      "plays one device, and its link is emulated or throttled.\n\n"
+      "usage: thinwire COMMAND [OPTIONS]     (thinwire COMMAND --help explains a command)\n\n");
+  for (const Command& command : kCommands)
+    fmt::print("  {:<9} {}\n", command.name, command.summary);
+  fmt::print(
+      "\nexamples:\n"
+      "  thinwire run --strategy prism --devices 3 --segments 10 --rate 200Mbps\n"
+      "  thinwire run --strategy voltage --devices 2 --rate 100Mbps..1000Mbps:lin:10\n"
+      "  thinwire predict --model bert-base --strategy prism --devices 2,3 --segments 1,9 \\\n"
+      "                   --device-gflops 160\n\n"
+      "exit status: 0 ok, 1 the run failed, 2 wrong usage or input\n");
+}
+
+int dispatch(int argc, char** argv) {
+  const std::string_view name = argc > 1 ? argv[1] : "--help";
+  if (name == "--help" || name == "-h" || name == "help") {
+    print_overview();
+    return 0;
+  }
+  if (name == "--version") {
+    fmt::print("thinwire {}\n", kVersion);
+    return 0;
+  }
+  const auto* const command = std::ranges::find(kCommands, name, &Command::name);
+  if (command == kCommands.end()) {
+    std::array<std::string_view, kCommands.size()> names;
+    std::ranges::transform(kCommands, names.begin(), &Command::name);
+    throw InputError(fmt::format("unknown command '{}'{}; commands: {}", name,
+                                 suggestion(name, names), join(names, ", ")));
+  }
+  return command->run({argc, argv, {argv + 2, argv + argc}});
+}
+
+int report(const std::string& message, int status) {
+  if (is_speaker()) fmt::print(stderr, "thinwire: {}\n", message);
+  return status;
+}
+
+int guarded_main(int argc, char** argv) {
+  try {
+    return dispatch(argc, argv);
+  } catch (const InputError& error) {
+    return report(error.what(), kBadInput);
+  } catch (const Error& error) {
+    return report(fmt::format("{} [{}]", error.what(), error.where()), kFailed);
+  } catch (const std::exception& error) {
+    return report(error.what(), kFailed);
+  }
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+  return kCommands;
+}
+
+}  // namespace thinwire::cli
+
+int main(int argc, char** argv) {
+  thinwire::cli::limit_thread_spinning(argv);
+  return thinwire::cli::guarded_main(argc, argv);
+}

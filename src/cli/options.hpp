@@ -1,0 +1,46 @@
+#pragma once
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "thinwire/harness/run_spec.hpp"
+
+namespace thinwire::cli {
+
+/// What a command accepts.
+class OptionParser {
+ public:
+  /// `usage` is shown by --help above the options: how to call, what it does, examples.
+  explicit OptionParser(std::string usage) : usage_(std::move(usage)) {}
+
+  /// One flag a field of RunSpec.
+  void add_run_fields();
+  /// A flag of the command's own; `argument` is empty for a switch.
+  void add(const std::string& name, const std::string& argument, const std::string& help);
+  /// Accept at most one word without "--", to be found under this name.
+  void allow_word(const std::string& name) { word_ = name; }
+
+  struct Parsed {
+    bool is_help = false;                    ///< --help was given and has been printed
+    harness::KeyValues fields;               ///< of RunSpec, in the order given
+    std::map<std::string, std::string> own;  ///< the command's own; switches hold "on"
+    bool has(const std::string& name) const { return own.contains(name); }
+    /// Throws InputError when it was not given.
+    const std::string& require(const std::string& name) const;
+  };
+  /// Throws InputError for an unknown flag (with a suggestion) or a flag without its value.
+  Parsed parse(const std::vector<std::string>& words) const;
+
+ private:
+  void print_help() const;
+
+  struct Own {
+    std::string name, argument, help;
+  };
+  std::string usage_, word_;
+  std::vector<Own> own_;
+  bool has_run_fields_ = false;
+};
+
+}  // namespace thinwire::cli

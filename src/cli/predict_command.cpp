@@ -1,0 +1,43 @@
+#include "command.hpp"
+#include "options.hpp"
+#include "print_result.hpp"
+#include "sweep_points.hpp"
+#include "thinwire/harness/sweep_runner.hpp"
+
+namespace thinwire::cli {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: thinwire predict [SPEC.json] [--json FILE] [OPTIONS]\n\n"
+    "Makes the records of `run` or `sweep` by formula: operations, traffic and memory, and times "
+    "when\n"
+    "--device-gflops says how fast devices are. Needs no MPI, no weights and no cores; takes the "
+    "same\n"
+    "options and documents, and any number of devices.\n\n"
+    "examples:\n"
+    "  thinwire predict --strategy prism --devices 2,3,6,10 --segments 10 --device-gflops 160 \\\n"
+    "                   --rate 200Mbps\n"
+    "  thinwire predict experiments/paper/latency-modelled.json --json results/modelled.jsonl\n";
+
+}  // namespace
+
+int predict_command(const Arguments& arguments) {
+  OptionParser parser(kUsage);
+  parser.allow_word("SPEC");
+  parser.add_run_fields();
+  const OptionParser::Parsed parsed = parser.parse(arguments.rest);
+  if (parsed.is_help) return 0;
+
+  const SweepPoints sweep = sweep_points(parsed);
+  harness::check_points(sweep.points);
+  if (sweep.json.empty()) {
+    for (const harness::RunSpec& spec : sweep.points)
+      print_record(harness::to_json(harness::predict_point(harness::make_point(spec))));
+    return 0;
+  }
+  harness::ResultFile file(sweep.json);
+  print_counts(harness::predict_sweep(sweep.points, file));
+  return 0;
+}
+
+}  // namespace thinwire::cli

@@ -1,0 +1,63 @@
+#include "command.hpp"
+#include "launcher.hpp"
+#include "options.hpp"
+#include "print_result.hpp"
+#include "thinwire/base/error.hpp"
+#include "thinwire/harness/progress.hpp"
+#include "thinwire/harness/result_file.hpp"
+#include "thinwire/harness/session.hpp"
+
+namespace thinwire::cli {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: thinwire run [OPTIONS]\n\n"
+    "Runs one configuration with real arithmetic and real bytes through MPI, and shows what it "
+    "costs\n"
+    "in time, traffic and operations. Several rates (a list, or a range such as\n"
+    "1Mbps..1000Mbps:log:10) are link settings of one execution. Outside mpirun it starts as many\n"
+    "ranks as there are devices.\n\n"
+    "examples:\n"
+    "  thinwire run --model vit-base-16 --strategy prism --devices 3 --segments 10 --rate 200Mbps\n"
+    "  thinwire run --model FOLDER --input cat.jpg --strategy voltage --devices 2\n"
+    "  thinwire run --strategy voltage --devices 2 --clock throttled --rate 50Mbps\n";
+
+void run_point(harness::Session& session, const harness::Point& point) {
+  std::optional<harness::ResultFile> file;
+  std::optional<harness::Progress> progress;
+  if (session.is_root()) {
+    if (!point.spec.json.empty()) file.emplace(point.spec.json);
+    progress.emplace(std::vector<double>{1.0});
+    progress->start_point("run");
+  }
+  const std::optional<harness::Result> result = session.run(point, [&](double part) {
+    if (progress) progress->advance(part);
+  });
+  if (!result) return;
+  progress->finish_point();
+  const Json record = harness::to_json(*result);
+  if (file) file->append(record);
+  if (point.spec.json != "-") print_record(record);
+}
+
+}  // namespace
+
+int run_command(const Arguments& arguments) {
+  OptionParser parser(kUsage);
+  parser.add_run_fields();
+  const OptionParser::Parsed parsed = parser.parse(arguments.rest);
+  if (parsed.is_help) return 0;
+
+  // Everything is checked before ranks are started: a wrong word costs one line, not a launch.
+  const harness::Point point = harness::make_point(harness::make_run_spec(parsed.fields));
+  harness::require_fit(point);
+  const int devices = point.spec.devices;
+  if (devices > 1 && !harness::Session::is_launched()) {
+    if (!point.spec.json.empty()) harness::ResultFile checked(point.spec.json);
+    restart_under_mpirun(arguments, devices);
+  }
+  return with_session(arguments, devices,
+                      [&](harness::Session& session) { run_point(session, point); });
+}
+
+}  // namespace thinwire::cli

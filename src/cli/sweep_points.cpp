@@ -1,0 +1,37 @@
+#include "sweep_points.hpp"
+
+#include <fmt/format.h>
+
+namespace thinwire::cli {
+
+SweepPoints sweep_points(const OptionParser::Parsed& parsed) {
+  SweepPoints sweep;
+  harness::KeyValues fields;
+  for (const auto& [name, value] : parsed.fields)
+    if (name == "json")
+      sweep.json = value;
+    else
+      fields.emplace_back(name, value);
+  sweep.points = parsed.has("SPEC") ? harness::read_sweep(parsed.own.at("SPEC"), fields).points
+                                    : harness::expand(fields);
+  return sweep;
+}
+
+void print_points(const std::vector<harness::RunSpec>& points) {
+  for (const harness::RunSpec& spec : points) {
+    std::string line;
+    const Json json = harness::to_json(spec);
+    for (const auto& [key, value] : json.items())
+      if (!value.is_null())
+        line +=
+            fmt::format("{}={} ", key, value.is_string() ? value.get<std::string>() : value.dump());
+    fmt::print("{}\n", line);
+  }
+}
+
+void print_counts(const harness::SweepCounts& counts) {
+  fmt::print(stderr, "{} points done, {} skipped (cannot fit), {} already there\n", counts.done,
+             counts.skipped, counts.already_there);
+}
+
+}  // namespace thinwire::cli

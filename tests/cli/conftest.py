@@ -1,0 +1,82 @@
+"""How the command-line tests start thinwire and read what it wrote."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BINARY = Path(os.environ.get("THINWIRE", REPOSITORY / "build/release/src/cli/thinwire"))
+SCHEMA = REPOSITORY / "schema" / "thinwire.result-1.schema.json"
+MODELS = REPOSITORY / "tests" / "data" / "golden" / "models"
+VIT_TINY = MODELS / "vit-tiny"  # 17 tokens of width 48, 3 blocks
+TIMEOUT_S = 120
+
+
+def pytest_collection_modifyitems(items):
+    if not BINARY.exists() and items:
+        raise pytest.UsageError(f"no program {BINARY}: build the release preset or set THINWIRE")
+
+
+class Thinwire:
+    """Runs the program in an empty folder of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, *arguments, prefix=(), environment=None):
+        command = [*prefix, BINARY, *arguments]
+        return subprocess.run(
+            [str(part) for part in command],
+            cwd=self.folder,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+        )
+
+    def records(self, *arguments, environment=None):
+        """Runs a command that must succeed with --json FILE; returns the file's records."""
+        done = self(*arguments, "--json", "result.jsonl", environment=environment)
+        assert done.returncode == 0, done.stderr
+        return self.read("result.jsonl")
+
+    def read(self, name):
+        """The records of a file in the program's folder."""
+        text = (self.folder / name).read_text(encoding="utf-8")
+        return [json.loads(line) for line in text.splitlines()]
+
+    def files(self):
+        return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*"))
+
+
+@pytest.fixture
+def thinwire(tmp_path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return Thinwire(folder)
+
+
+@pytest.fixture
+def write_document(tmp_path):
+    """Writes a sweep document outside the program's folder; returns its path."""
+
+    def write(document, name="sweep.json"):
+        path = tmp_path / name
+        path.write_text(json.dumps(document), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def schema():
+    return json.loads(SCHEMA.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def vit_tiny():
+    return VIT_TINY

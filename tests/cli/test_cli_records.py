@@ -1,0 +1,188 @@
+"""What run, sweep and predict write."""
+
+import json
+
+import jsonschema
+import pytest
+
+PRISM = ("--strategy", "prism", "--devices", "2", "--segments", "2")
+FAST = ("--iterations", "2", "--warmup", "0")
+
+
+def small_sweep(vit_tiny, points):
+    return {
+        "name": "small",
+        "base": {
+            "model": str(vit_tiny), "iterations": 2, "warmup": 0, "clock": "modelled",
+            "device-gflops": 1, "rate": "10Mbps,100Mbps",
+        },
+        "points": points,
+    }  # fmt: skip
+
+
+SINGLE = {"strategy": "single", "devices": 1}
+VOLTAGE = {"strategy": "voltage", "devices": 3}
+PRISM_POINT = {"strategy": "prism", "devices": 2, "segments": 2}
+DUPLICATE = {**PRISM_POINT, "scaling": "duplicate"}
+
+
+def test_a_runs_record_satisfies_the_schema(thinwire, vit_tiny, schema):
+    (record,) = thinwire.records(
+        "run", "--model", vit_tiny, *PRISM, *FAST, "--rate", "10Mbps,1Gbps"
+    )
+
+    jsonschema.Draft202012Validator(schema).validate(record)
+    assert record["schema"] == "thinwire.result/1"
+    assert (record["status"], record["source"]) == ("ok", "measured")
+    assert record["checks"]["counted_equals_predicted"] is True
+    assert [link["link"]["rate_bit_per_s"] for link in record["time"]["links"]] == [1e7, 1e9]
+    assert len(record["time"]["links"][0]["latency_s"]["samples"]) == 2
+
+
+def test_the_schema_refuses_a_record_without_its_operations(thinwire, vit_tiny, schema):
+    (record,) = thinwire.records("run", "--model", vit_tiny, *FAST)
+    del record["operations"]
+
+    with pytest.raises(jsonschema.ValidationError, match="operations"):
+        jsonschema.Draft202012Validator(schema).validate(record)
+
+
+def test_records_hold_no_paths(thinwire, vit_tiny):
+    (record,) = thinwire.records("run", "--model", vit_tiny, *FAST)
+
+    assert record["spec"]["model"] == "vit-tiny"
+    text = json.dumps(record)
+    assert str(vit_tiny.parent) not in text
+    assert str(thinwire.folder) not in text
+
+
+def test_run_starts_mpirun_itself(thinwire, vit_tiny):
+    (record,) = thinwire.records("run", "--model", vit_tiny, "--devices", "3", *FAST)
+
+    assert record["spec"]["devices"] == 3
+    assert len(record["operations"]["device_flops"]) == 3
+
+
+def test_json_to_stdout_is_one_record_and_nothing_else(thinwire, vit_tiny):
+    done = thinwire("run", "--model", vit_tiny, *PRISM, *FAST, "--json", "-")
+
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 1
+    assert json.loads(done.stdout)["status"] == "ok"
+    assert thinwire.files() == []
+
+
+def test_a_sweep_skips_finished_points(thinwire, vit_tiny, write_document):
+    document = write_document(small_sweep(vit_tiny, [SINGLE, VOLTAGE]))
+    result = thinwire.folder / "sweep.jsonl"
+    assert thinwire("sweep", document, "--json", result).returncode == 0
+    first = result.read_text(encoding="utf-8")
+    write_document(small_sweep(vit_tiny, [SINGLE, VOLTAGE, PRISM_POINT]))
+
+    again = thinwire("sweep", document, "--json", result)
+
+    assert again.returncode == 0, again.stderr
+    assert result.read_text(encoding="utf-8").startswith(first)
+    strategies = [r["spec"]["strategy"] for r in thinwire.read("sweep.jsonl")]
+    assert strategies == ["single", "voltage", "prism"]
+
+
+def test_a_sweep_repeats_failed_points(thinwire, vit_tiny, write_document):
+    document = write_document(small_sweep(vit_tiny, [SINGLE]))
+    result = thinwire.folder / "sweep.jsonl"
+    assert thinwire("sweep", document, "--json", result).returncode == 0
+    record = json.loads(result.read_text(encoding="utf-8"))
+    result.write_text(json.dumps({**record, "status": "failed"}) + "\n", encoding="utf-8")
+
+    again = thinwire("sweep", document, "--json", result)
+
+    assert again.returncode == 0, again.stderr
+    assert [r["status"] for r in thinwire.read("sweep.jsonl")] == ["failed", "ok"]
+
+
+def test_a_sweep_goes_on_after_a_line_that_was_cut_off(thinwire, vit_tiny, write_document):
+    document = write_document(small_sweep(vit_tiny, [SINGLE, VOLTAGE]))
+    result = thinwire.folder / "sweep.jsonl"
+    assert thinwire("sweep", document, "--json", result).returncode == 0
+    whole = result.read_text(encoding="utf-8")
+    result.write_text(whole[: len(whole) - 200], encoding="utf-8")
+
+    again = thinwire("sweep", document, "--json", result)
+
+    assert again.returncode == 0, again.stderr
+    strategies = [r["spec"]["strategy"] for r in thinwire.read("sweep.jsonl")]
+    assert strategies == ["single", "voltage"]
+
+
+def test_points_that_do_not_fit_are_skipped_with_the_reason(thinwire, vit_tiny, write_document):
+    points = [{**PRISM_POINT, "segments": 9}, PRISM_POINT]  # 17 tokens: n_p is 8 and 9
+    document = write_document(small_sweep(vit_tiny, points))
+
+    records = thinwire.records("sweep", document)
+
+    assert [r["status"] for r in records] == ["skipped", "ok"]
+    assert "9" in records[0]["reason"] and "8" in records[0]["reason"]
+
+
+def test_a_matrix_becomes_its_product_beside_the_points(thinwire, vit_tiny, write_document):
+    document = small_sweep(vit_tiny, [SINGLE])
+    document["matrix"] = {"strategy": ["prism"], "devices": [2, 3], "segments": [1, 2]}
+    path = write_document(document)
+
+    records = thinwire.records("predict", path)
+
+    found = {(r["spec"]["strategy"], r["spec"]["devices"], r["spec"]["segments"]) for r in records}
+    assert len(records) == 5
+    assert found >= {("prism", devices, segments) for devices in (2, 3) for segments in (1, 2)}
+
+
+def test_dry_run_prints_the_points_and_runs_none(thinwire, vit_tiny, write_document):
+    document = write_document(small_sweep(vit_tiny, [SINGLE, VOLTAGE]))
+
+    done = thinwire("sweep", document, "--json", "sweep.jsonl", "--dry-run")
+
+    assert done.returncode == 0, done.stderr
+    assert "voltage" in done.stdout
+    assert thinwire.files() == []
+
+
+def test_predict_equals_a_modelled_run(thinwire, vit_tiny, write_document):
+    document = write_document(small_sweep(vit_tiny, [SINGLE, VOLTAGE, PRISM_POINT, DUPLICATE]))
+    assert thinwire("sweep", document, "--json", "measured.jsonl").returncode == 0
+
+    done = thinwire("predict", document, "--json", "predicted.jsonl")
+
+    assert done.returncode == 0, done.stderr
+    measured, predicted = thinwire.read("measured.jsonl"), thinwire.read("predicted.jsonl")
+    assert len(measured) == len(predicted) == 4
+    for ours, theirs in zip(measured, predicted):
+        assert_same_figures(ours, theirs)
+
+
+def assert_same_figures(run, prediction):
+    assert (run["source"], prediction["source"]) == ("measured", "predicted")
+    assert run["operations"] == prediction["operations"]
+    for key in ("exchanges", "link_bits", "nominal_bits_per_inference", "compression_rate"):
+        assert run["traffic"][key] == prediction["traffic"][key], key
+    for ours, theirs in zip(run["time"]["links"], prediction["time"]["links"]):
+        assert ours["link"] == theirs["link"]
+        for key in ("latency_s", "compute_s", "wait_s", "hidden_s"):
+            assert ours[key]["p50"] == theirs[key]["p50"], key
+
+
+def test_the_modelled_clock_is_deterministic(thinwire, vit_tiny):
+    options = ("--model", vit_tiny, *PRISM, *FAST, "--clock", "modelled", "--device-gflops", "1")
+
+    first, second = (thinwire("run", *options, "--json", "-").stdout for _ in range(2))
+
+    links = [json.loads(text)["time"]["links"] for text in (first, second)]
+    assert links[0] == links[1]
+
+
+def test_a_trace_is_written_for_perfetto(thinwire, vit_tiny):
+    done = thinwire("run", "--model", vit_tiny, *PRISM, *FAST, "--trace", "trace.json")
+
+    assert done.returncode == 0, done.stderr
+    document = json.loads((thinwire.folder / "trace.json").read_text(encoding="utf-8"))
+    events = document["traceEvents"] if isinstance(document, dict) else document
+    assert {event["ph"] for event in events} & {"X", "B"}
