@@ -1,0 +1,1 @@
+"""Tables, figures and reports from thinwire's result records (schema thinwire.result/1)."""

@@ -1,0 +1,5 @@
+import sys
+
+from thinwire_analysis.cli import main
+
+sys.exit(main())

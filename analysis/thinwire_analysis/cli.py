@@ -1,0 +1,46 @@
+"""python -m thinwire_analysis prism --results DIR --out DIR"""
+
+import argparse
+import sys
+from pathlib import Path
+
+from thinwire_analysis import prism
+from thinwire_analysis.errors import InputError
+from thinwire_analysis.records import load_schema
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DEFAULT_PUBLISHED = REPOSITORY / "results" / "published" / "prism.json"
+DEFAULT_SCHEMA = REPOSITORY / "schema" / "thinwire.result-1.schema.json"
+
+
+def main(arguments=None):
+    """Exit status: 0 all checks pass, 1 one fails, 2 bad usage or input."""
+    options = _parser().parse_args(arguments)
+    try:
+        found = prism.reproduce(options.results, options.published, load_schema(options.schema))
+        prism.write_outputs(found, options.results, options.out)
+    except (InputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(prism.summary(found))
+    return 0 if all(check.passed for check in found.checks) else 1
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="python -m thinwire_analysis",
+        description="Tables, figures and reports from thinwire's result records.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("prism", help="judge and report the PRISM reproduction")
+    command.add_argument(
+        "--results", required=True, type=Path, help="folder with the *.jsonl files"
+    )
+    command.add_argument("--out", required=True, type=Path, help="folder for figures and tables")
+    command.add_argument(
+        "--schema", type=Path, default=DEFAULT_SCHEMA, help="JSON Schema of the records"
+    )
+    command.add_argument(
+        "--published", type=Path, default=DEFAULT_PUBLISHED, help="the paper's printed cells"
+    )
+    return parser

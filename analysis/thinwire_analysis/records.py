@@ -1,0 +1,82 @@
+"""Reads result files: one JSON object a line, validated, the latest of each point."""
+
+import json
+import sys
+from pathlib import Path
+
+import jsonschema
+
+from thinwire_analysis.errors import InputError
+
+SCHEMA_NAME = "thinwire.result/1"
+
+
+def load_schema(path):
+    """The JSON Schema that records must satisfy. Raises InputError when it cannot be read."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"schema {path}: {error}") from error
+
+
+def load_records(path, schema=None):
+    """The records of a .jsonl file, one a point, in the order in which points first appear.
+
+    A point that was repeated (a failed one, after a restart) counts with its latest record. A
+    last line without its newline is what an interrupted writer leaves: it is reported on stderr
+    and left out. Any other line that is no valid record raises InputError with its number.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: {error}") from error
+    validator = jsonschema.Draft202012Validator(schema) if schema is not None else None
+    latest = {}
+    for number, line in enumerate(_complete_lines(text, path), start=1):
+        record = _parse_line(line, path, number, validator)
+        latest[record["id"]] = record
+    if not latest:
+        raise InputError(f"{path}: no records")
+    return list(latest.values())
+
+
+def finished(records, path="results"):
+    """The records with status `ok`; raises InputError when there is none."""
+    ok = [record for record in records if record["status"] == "ok"]
+    if not ok:
+        raise InputError(f"{path}: none of {len(records)} points finished")
+    return ok
+
+
+def spec_of(record):
+    """The record's RunSpec with keys in snake_case, so that flags' dashes read the same."""
+    return {key.replace("-", "_"): value for key, value in record["spec"].items()}
+
+
+def _complete_lines(text, path):
+    lines = text.split("\n")
+    remainder = lines.pop()
+    if remainder:
+        try:
+            json.loads(remainder)
+        except ValueError:
+            print(f"{path}: the last line is cut off and left out", file=sys.stderr)
+        else:
+            lines.append(remainder)
+    return lines
+
+
+def _parse_line(line, path, number, validator):
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{path}, line {number}: no JSON object ({error})") from error
+    name = record.get("schema") if isinstance(record, dict) else None
+    if name != SCHEMA_NAME:
+        raise InputError(f"{path}, line {number}: schema {name!r}, expected {SCHEMA_NAME!r}")
+    if validator is not None:
+        broken = next(iter(validator.iter_errors(record)), None)
+        if broken is not None:
+            where = "/".join(map(str, broken.absolute_path)) or "the record"
+            raise InputError(f"{path}, line {number}: {where}: {broken.message}")
+    return record
