@@ -39,7 +39,7 @@ function(thinwire_add_test name)
       add_test(NAME ${name}.ranks${ranks}
         COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe --bind-to none -n ${ranks} $<TARGET_FILE:${name}>)
       set_tests_properties(${name}.ranks${ranks} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS mpi
-        ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMP_NUM_THREADS=1;GOMP_SPINCOUNT=1000")
+        ENVIRONMENT "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMP_NUM_THREADS=1;GOMP_SPINCOUNT=1000;OMPI_MCA_mpi_yield_when_idle=1")
     endforeach()
   else()
     target_link_libraries(${name} PRIVATE GTest::gtest_main)

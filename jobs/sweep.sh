@@ -14,7 +14,8 @@ topology=${TOPOLOGY:-unicast}            # broadcast, unicast or shared
 threads=${THREADS:-2}                    # of one device
 iterations=${ITERATIONS:-15}
 clock=${CLOCK:-emulated}                 # devices take turns, so the cores may be fewer than P
-result=${RESULT:-results/sweep-${model##*/}.jsonl}
+name=sweep-$(basename "$model")
+result=${RESULT:-results/$name.jsonl}
 thinwire=${THINWIRE:-build/release/src/cli/thinwire}
 mpirun=${MPIRUN:-mpirun --oversubscribe --bind-to none}   # add --hostfile FILE for several nodes
 
@@ -26,7 +27,7 @@ document=${result%.jsonl}.sweep.json
 # The single device and Voltage are explicit points: they know no compression rate.
 cat >"$document" <<JSON
 {
-  "name": "sweep-${model##*/}",
+  "name": "$name",
   "base": {
     "model": "$model", "threads": $threads, "topology": "$topology", "rate": "$rates",
     "clock": "$clock", "iterations": $iterations, "warmup": 2

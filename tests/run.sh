@@ -18,5 +18,5 @@ say "ctest: tests under mpirun, one at a time"
 ctest --preset release --no-tests=error --label-regex mpi --parallel 1 || status=1
 say "pytest: analysis and command line"
 THINWIRE="$PWD/$thinwire" PYTHONPATH="$PWD/analysis" \
-  "$python" -m pytest -q -p no:cacheprovider analysis/tests tests/cli || status=1
+  "$python" -m pytest -q -p no:cacheprovider --rootdir=. analysis/tests tests/cli || status=1
 exit "$status"

@@ -54,7 +54,7 @@ void print_heading(const Json& record) {
   const int devices = spec.at("devices");
   fmt::print("{} on {} device{}: {}", spec.at("strategy").get<std::string>(), devices,
              devices == 1 ? "" : "s", spec.at("model").get<std::string>());
-  if (spec.contains("tokens") && !spec.at("tokens").is_null())
+  if (spec.value("tokens", Json()).is_number() && spec.at("tokens") > 0)
     fmt::print(", {} tokens", spec.at("tokens").get<Index>());
   if (record.at("source") == "predicted")
     fmt::print("; predicted by formula\n");

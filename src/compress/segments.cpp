@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kScalingNames = {"on", "off", "duplicate"};
 
+/// A decimal rate such as 6.4 has no exact double: an integer quotient may come out an ulp short.
+constexpr double kRounding = 1e-12;
+
 }  // namespace
 
 Scaling parse_scaling(std::string_view name) {
@@ -41,10 +44,8 @@ Index segments_for_rate(Index tokens, int devices, double compression_rate) {
                 "compression-rate={}: a rate of 1 leaves every token, so choose 1 or more",
                 compression_rate);
   TW_REQUIRE(tokens >= 1 && devices >= 1, "{} tokens on {} devices", tokens, devices);
-  // A decimal rate such as 6.4 has no exact double: an integer quotient may come out an ulp short.
-  constexpr double kUlps = 1e-12;
   const double exact = static_cast<double>(tokens) / (compression_rate * devices);
-  return std::max<Index>(1, static_cast<Index>(std::floor(exact * (1 + kUlps))));
+  return std::max<Index>(1, static_cast<Index>(std::floor(exact * (1 + kRounding))));
 }
 
 }  // namespace thinwire::compress

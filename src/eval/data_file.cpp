@@ -257,11 +257,13 @@ bool is_safetensors(const std::filesystem::path& file) {
 
 Sample load_picture(const std::filesystem::path& file, Index index,
                     const model::ModelConfig& config, const Preprocessing& preprocessing) {
-  require_input(config.family == model::Family::vit, "{}: a picture, but {} does not take one",
-                file.string(), config.name);
+  require_input(config.family == model::Family::vit,
+                "{}: not a .safetensors file, and {} does not take pictures", file.string(),
+                config.name);
   require_input(index == 0, "{}: sample {} of one picture (0 is right)", file.string(), index);
   Sample sample;
   sample.sequences.emplace_back().pixels = to_pixels(read_picture(file), preprocessing);
+  model::check_input(sample.sequences.back(), config);
   return sample;
 }
 

@@ -23,14 +23,20 @@ double triangle(double x) {
   return std::max(0.0, 1.0 - std::abs(x));
 }
 
+/// Half up by truncation, as Pillow rounds (towards zero below -0.5, where windows are clamped).
+int round_half_up(double x) {
+  const double shifted = x + 0.5;
+  return static_cast<int>(shifted);
+}
+
 /// The window of output pixel `out` when `from` pixels become `to`.
 Window make_window(int out, int from, int to) {
   const double scale = static_cast<double>(from) / to;
   const double stretch = std::max(scale, 1.0);  // the filter grows when the picture shrinks
   const double center = (out + 0.5) * scale;
   Window window;
-  window.first = std::max(static_cast<int>(center - stretch + 0.5), 0);
-  const int end = std::min(static_cast<int>(center + stretch + 0.5), from);
+  window.first = std::max(round_half_up(center - stretch), 0);
+  const int end = std::min(round_half_up(center + stretch), from);
 
   std::vector<double> weights;
   double sum = 0;
@@ -40,7 +46,7 @@ Window make_window(int out, int from, int to) {
   }
   for (const double weight : weights)
     window.weights.push_back(
-        static_cast<int>(0.5 + (sum != 0 ? weight / sum : weight) * (1 << kFractionBits)));
+        round_half_up((sum != 0 ? weight / sum : weight) * (1 << kFractionBits)));
   return window;
 }
 

@@ -1,11 +1,11 @@
 #include "fabric/cache_evictor.hpp"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "thinwire/base/error.hpp"
 
@@ -15,9 +15,16 @@ namespace {
 constexpr std::size_t kLeastBytes = std::size_t{64} << 20;
 constexpr std::size_t kCacheLine = 64;
 
+/// The last level's size as the kernel knows it; sysconf adds up all that a virtual machine shows.
+std::size_t last_level_bytes() {
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index3/size");
+  std::size_t kibibytes = 0;
+  file >> kibibytes;  // "32768K"; 0 where unknown
+  return kibibytes * 1024;
+}
+
 std::size_t buffer_bytes() {
-  const long last_level = ::sysconf(_SC_LEVEL3_CACHE_SIZE);  // 0 or -1 where unknown
-  return std::max(kLeastBytes, 2 * static_cast<std::size_t>(std::max(0L, last_level)));
+  return std::max(kLeastBytes, 2 * last_level_bytes());
 }
 
 }  // namespace

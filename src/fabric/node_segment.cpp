@@ -11,6 +11,7 @@
 #include <string>
 
 #include "thinwire/base/error.hpp"
+#include "thinwire/fabric/node_memory.hpp"
 
 namespace thinwire::fabric {
 namespace {
@@ -30,7 +31,7 @@ class File {
 };
 
 int create(std::int64_t bytes) {
-  const int descriptor = ::memfd_create("thinwire", MFD_CLOEXEC);
+  const int descriptor = ::memfd_create(kNodeMemoryName, MFD_CLOEXEC);
   if (descriptor < 0 || ::ftruncate(descriptor, bytes) == 0) return descriptor;
   const int reason = errno;
   ::close(descriptor);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "thinwire/base/error.hpp"
@@ -35,8 +36,13 @@ VirtualFabric::VirtualFabric(Transport& transport, FabricOptions options)
   latest_arrival_s_.resize(at(devices()));
 }
 
+VirtualFabric::~VirtualFabric() {
+  give_turn();  // an exception between two phases
+}
+
 void VirtualFabric::on_begin() {
   compute_s_ = 0;
+  eviction_ = {};
   for (Entry& entry : entries_) {
     entry.link.reset();
     entry.clock = {};
@@ -45,11 +51,7 @@ void VirtualFabric::on_begin() {
 
 void VirtualFabric::on_compute_start(Phase /*phase*/) {
   TW_REQUIRE(!is_computing_, "compute inside compute");
-  if (options_.clock == Clock::emulated) {
-    if (options_.cold_weights && !evictor_) evictor_.emplace();
-    transport_.turn().acquire();
-    if (evictor_) evictor_->evict();
-  }
+  take_turn();
   is_computing_ = true;
   compute_start_ = std::chrono::steady_clock::now();
 }
@@ -58,7 +60,7 @@ void VirtualFabric::on_compute_end(Phase phase) {
   const auto end = std::chrono::steady_clock::now();
   is_computing_ = false;
   if (options_.clock == Clock::emulated) {
-    transport_.turn().release();
+    if (std::uncaught_exceptions() > 0) give_turn();
     const std::chrono::duration<double> measured = end - compute_start_;
     charge(compute_s_ + measured.count() * slowness_, phase);
   } else {
@@ -66,6 +68,24 @@ void VirtualFabric::on_compute_end(Phase phase) {
     const std::int64_t total = flops(operations_, Convention::paper);
     charge(static_cast<double>(total) * slowness_ / flops_per_s_, phase);
   }
+}
+
+/// A device keeps its turn until it waits, so that it works as it would alone: caches and threads
+/// are not handed over between two phases.
+void VirtualFabric::take_turn() {
+  if (options_.clock != Clock::emulated || has_turn_) return;
+  if (options_.cold_weights && !evictor_) evictor_.emplace();
+  transport_.turn().acquire();
+  has_turn_ = true;
+  if (!evictor_) return;
+  const auto start = std::chrono::steady_clock::now();
+  evictor_->evict();
+  eviction_ += std::chrono::steady_clock::now() - start;
+}
+
+void VirtualFabric::give_turn() {
+  if (has_turn_) transport_.turn().release();
+  has_turn_ = false;
 }
 
 void VirtualFabric::charge(double total_s, Phase phase) {
@@ -86,6 +106,7 @@ void VirtualFabric::on_start(int slot) {
 }
 
 void VirtualFabric::on_wait(int slot) {
+  give_turn();
   transport_.meet();
   exchange_stamps(slot);
   move_bytes(slots_[at(slot)]);
@@ -134,6 +155,8 @@ void VirtualFabric::record(TimelineEvent::Kind kind, std::string name, int entry
 }
 
 void VirtualFabric::on_end(DeviceIteration& result) {
+  give_turn();
+  result.eviction_s = std::chrono::duration<double>(eviction_).count();
   for (std::size_t index = 0; index < at(user_links()); ++index) {
     const auto& [link, clock] = entries_[index];
     const DeviceClock& unlimited = entries_[index + at(user_links())].clock;

@@ -16,6 +16,7 @@ namespace thinwire::fabric {
 class VirtualFabric final : public Fabric {
  public:
   VirtualFabric(Transport& transport, FabricOptions options);
+  ~VirtualFabric() override;
 
  private:
   struct Entry {
@@ -30,6 +31,8 @@ class VirtualFabric final : public Fabric {
   void on_wait(int slot) override;
   void on_end(DeviceIteration& result) override;
 
+  void take_turn();
+  void give_turn();
   void charge(double total_s, Phase phase);
   void exchange_stamps(int slot);
   void arrive(int entry, int slot);
@@ -40,8 +43,10 @@ class VirtualFabric final : public Fabric {
   double slowness_ = 1, flops_per_s_ = 0;
   double compute_s_ = 0;
   bool is_computing_ = false;
+  bool has_turn_ = false;
   std::chrono::steady_clock::time_point compute_start_;
   std::optional<CacheEvictor> evictor_;
+  std::chrono::steady_clock::duration eviction_{};
   std::vector<Entry> entries_;                 // the user's links, then their unlimited twins
   std::vector<std::vector<double>> ready_s_;   // [slot][entry] when this device published
   std::vector<double> my_stamp_, all_stamps_;  // a device: ready_s of every entry, then bytes

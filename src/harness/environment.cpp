@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "git_revision.hpp"
+#include "thinwire/fabric/node_memory.hpp"
 #include "thinwire/ops/runtime.hpp"
 
 namespace thinwire::harness {
@@ -104,8 +105,21 @@ Json environment(const Launch& launch) {
 }
 
 std::int64_t resident_private_bytes() {
-  constexpr const char* kFile = "/proc/self/smaps_rollup";
-  return kibibytes(value_in(kFile, "Private_Clean")) + kibibytes(value_in(kFile, "Private_Dirty"));
+  // Node memory is shared by design, though pages that one rank alone has touched so far show up
+  // as private to it.
+  const std::string node_memory = fmt::format("/memfd:{}", fabric::kNodeMemoryName);
+  std::ifstream maps("/proc/self/smaps");
+  std::int64_t kilobytes = 0;
+  bool is_node_memory = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::int64_t value = 0;
+    if (std::sscanf(line.c_str(), "Private_%*[a-zA-Z]: %ld kB", &value) == 1)
+      kilobytes += is_node_memory ? 0 : value;
+    else if (std::isxdigit(static_cast<unsigned char>(line.front())) != 0 &&
+             line.find('-') < line.find(' '))
+      is_node_memory = line.find(node_memory) != std::string::npos;
+  }
+  return kilobytes * 1024;
 }
 
 std::string git_revision() {

@@ -1,5 +1,7 @@
 #include "thinwire/harness/model_store.hpp"
 
+#include <malloc.h>
+
 namespace thinwire::harness {
 namespace {
 
@@ -25,6 +27,7 @@ const model::Model& ModelStore::model_for(const Point& point) {
     place = {&*memory_, memory_->is_writer() ? ops::Packing::write : ops::Packing::attach};
   }
   model_.emplace(point.config, *source, place);
+  malloc_trim(0);  // raw tensors have passed through the heap; a rank shall not keep their room
   if (mpi_ != nullptr) mpi_->world().meet();  // nobody reads before the writer is done
   key_ = key_of(point);
   return *model_;

@@ -30,7 +30,8 @@ bool wants_captures(const RunSpec& spec) {
 }
 
 /// Wall time of an iteration over the compute time of all devices, which turns serialise: 1 is
-/// perfect. Median over the iterations; meaningful under the emulated clock only.
+/// perfect. Evicting caches is not part of it. Median over the iterations; meaningful under the
+/// emulated clock only.
 double emulation_overhead(const RunSpec& spec, std::span<const DeviceReport> reports) {
   if (spec.clock != fabric::Clock::emulated) return std::nan("");
   const std::vector<double> slowness = spec.slowness_per_device();
@@ -38,12 +39,14 @@ double emulation_overhead(const RunSpec& spec, std::span<const DeviceReport> rep
   for (std::size_t i = 0; i < reports[0].iterations.size(); ++i) {
     double wall_s = 0;
     double compute_s = 0;
+    double eviction_s = 0;
     for (std::size_t p = 0; p < reports.size(); ++p) {
       const DeviceIteration& iteration = reports[p].iterations[i];
+      eviction_s += iteration.eviction_s;
       wall_s = std::max(wall_s, iteration.wall_s);
       compute_s += iteration.links[0].compute_s / slowness[p];
     }
-    ratios.push_back(wall_s / compute_s);
+    ratios.push_back((wall_s - eviction_s) / compute_s);
   }
   return summarize(ratios).p50;
 }

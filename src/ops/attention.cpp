@@ -12,6 +12,7 @@
 
 #include "onednn.hpp"
 #include "softmax.hpp"
+#include "thinwire/base/partition.hpp"
 
 namespace thinwire::ops {
 namespace {
@@ -39,6 +40,16 @@ struct BlockShape {
   auto operator<=>(const BlockShape&) const = default;
 };
 
+/// The arguments of one call, and what its threads have to report: exceptions must not leave them.
+struct Pass {
+  MatrixView<const float> query;
+  const KvContext& context;
+  std::span<const std::int32_t> positions;
+  MatrixView<float> output;
+  std::atomic<dnnl_status_t> status = dnnl_success;
+  std::atomic<Index> blind_row = -1;  // a query that sees no column
+};
+
 /// Q K^T and (probabilities) V of one block; each thread has its own.
 struct BlockProducts {
   onednn::BoundMatmul scores, values;
@@ -58,6 +69,33 @@ onednn::BoundMatmul bind(const onednn::MatmulLayouts& layouts) {
   return {plan, dnnl::matmul(plan), onednn::borrow(layouts.weights, nullptr)};
 }
 
+/// One head, columns [column, column + head_dim) of hidden, for the queries `rows`.
+template <Mask mask>
+void attend_block(Pass& pass, Slice rows, Index column, Index head_dim, BlockProducts& multiply,
+                  float* scores) noexcept {
+  const MatrixView<const float> query = pass.query;
+  const MatrixView<float> output = pass.output;
+  const KvContext& context = pass.context;
+  const Index columns = context.columns();
+  const KeyColumns keys{context.log_counts(), context.last()};
+  const float scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
+
+  const dnnl_status_t keys_status = multiply.scores(
+      query.data() + rows.begin * query.stride() + column, context.keys().data() + column, scores);
+  for (Index r = 0; r < rows.size; ++r) {
+    const auto row = static_cast<std::size_t>(rows.begin + r);
+    const std::int32_t position = mask == Mask::causal ? pass.positions[row] : 0;
+    const std::span<float> row_scores(scores + r * columns, static_cast<std::size_t>(columns));
+    if (!softmax_row<mask>(row_scores, scale, keys, position)) pass.blind_row = rows.begin + r;
+  }
+  const dnnl_status_t values_status =
+      multiply.values(scores, context.values().data() + column,
+                      output.data() + rows.begin * output.stride() + column);
+
+  if (keys_status != dnnl_success) pass.status = keys_status;
+  if (values_status != dnnl_success) pass.status = values_status;
+}
+
 }  // namespace
 
 struct Attention::Impl {
@@ -72,9 +110,7 @@ struct Attention::Impl {
   void check(MatrixView<const float> query, const KvContext& context,
              std::span<const std::int32_t> positions, MatrixView<const float> output) const;
   std::vector<BlockProducts>& products_for(const BlockShape& shape);
-  template <Mask kind>
-  void attend(MatrixView<const float> query, const KvContext& context,
-              std::span<const std::int32_t> positions, MatrixView<float> output);
+  void attend(Pass& pass);
 };
 
 Attention::Attention(Index heads, Index head_dim, Mask mask, Index max_rows, Index max_columns,
@@ -128,21 +164,15 @@ std::vector<BlockProducts>& Attention::Impl::products_for(const BlockShape& shap
   return products.emplace(shape, std::move(made)).first->second;
 }
 
-template <Mask kind>
-void Attention::Impl::attend(MatrixView<const float> query, const KvContext& context,
-                             std::span<const std::int32_t> positions, MatrixView<float> output) {
-  const Index columns = context.columns();
+void Attention::Impl::attend(Pass& pass) {
+  const Index rows = pass.query.rows(), columns = pass.context.columns();
   const Index most = std::max<Index>(1, std::min(kBlockScores, scratch_floats) / columns);
-  const Blocks blocks(query.rows(), std::min(query.rows(), most));
-  const auto shape = [&](Index rows) {
-    return BlockShape{rows, columns, query.stride(), output.stride()};
+  const Blocks blocks(rows, std::min(rows, most));
+  const auto shape = [&](Index block_rows) {
+    return BlockShape{block_rows, columns, pass.query.stride(), pass.output.stride()};
   };
   std::vector<BlockProducts>& large = products_for(shape(blocks.size(0)));
   std::vector<BlockProducts>& small = products_for(shape(blocks.rows));
-  const KeyColumns keys{context.log_counts(), context.last()};
-  const float scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
-  std::atomic<dnnl_status_t> status = dnnl_success;
-  std::atomic<Index> blind_row = -1;  // a query that sees no column
 
 #pragma omp parallel num_threads(threads)
   {
@@ -151,28 +181,16 @@ void Attention::Impl::attend(MatrixView<const float> query, const KvContext& con
     float* scores = scratch.view().row(thread).data();
 #pragma omp for schedule(dynamic, 1)
     for (Index task = 0; task < heads * blocks.count; ++task) {
-      const Index block = task % blocks.count, column = task / blocks.count * head_dim;
-      const Index begin = blocks.begin(block), rows = blocks.size(block);
-      auto& [multiply_keys, multiply_values] =
-          (rows == blocks.rows ? small : large)[static_cast<std::size_t>(thread)];
-      const dnnl_status_t first = multiply_keys(query.data() + begin * query.stride() + column,
-                                                context.keys().data() + column, scores);
-      for (Index r = 0; r < rows; ++r) {
-        const std::int32_t position =
-            kind == Mask::causal ? positions[static_cast<std::size_t>(begin + r)] : 0;
-        const std::span<float> row(scores + r * columns, static_cast<std::size_t>(columns));
-        if (!softmax_row<kind>(row, scale, keys, position)) blind_row = begin + r;
-      }
-      const dnnl_status_t second =
-          multiply_values(scores, context.values().data() + column,
-                          output.data() + begin * output.stride() + column);
-      if (first != dnnl_success || second != dnnl_success)
-        status = first != dnnl_success ? first : second;
+      const Index block = task % blocks.count, head = task / blocks.count;
+      const Slice slice{blocks.begin(block), blocks.size(block)};
+      auto& products_of_shape = slice.size == blocks.rows ? small : large;
+      BlockProducts& multiply = products_of_shape[static_cast<std::size_t>(thread)];
+      if (mask == Mask::causal)
+        attend_block<Mask::causal>(pass, slice, head * head_dim, head_dim, multiply, scores);
+      else
+        attend_block<Mask::none>(pass, slice, head * head_dim, head_dim, multiply, scores);
     }
   }
-  onednn::check(status, "attention");
-  require_input(blind_row < 0, "query {} sees no key column: the input has no real token there",
-                blind_row.load());
 }
 
 void Attention::operator()(MatrixView<const float> query, const KvContext& context,
@@ -183,10 +201,12 @@ void Attention::operator()(MatrixView<const float> query, const KvContext& conte
   if (rows == 0) return;
   require_input(columns > 0, "attention without key columns: the input is empty");
 
-  if (impl_->mask == Mask::causal)
-    impl_->attend<Mask::causal>(query, context, positions, output);
-  else
-    impl_->attend<Mask::none>(query, context, positions, output);
+  Pass pass{query, context, positions, output};
+  impl_->attend(pass);
+  onednn::check(pass.status, "attention");
+  require_input(pass.blind_row < 0,
+                "query {} sees no key column: the input has no real token there",
+                pass.blind_row.load());
 
   counted.matmul_macs += 2 * rows * columns * impl_->hidden();
   counted.softmax_elements += impl_->heads * rows * columns;

@@ -61,11 +61,13 @@ TEST(ActivationsMemory, SumsTheTermsOfATinyVoltageDevice) {
 
   const Prediction prediction = predict(workload);
 
-  // Device 0: n = 2, c = 5, remote 3. x, normed, query, attended, ffn; K|V, counts, last,
-  // positions; scores; patches; receive buffer; logits
-  const std::int64_t first = 8 + 12 + 8 + 8 + 16 + 40 + 5 + 5 + 2 + 2 * 2 * 5 + 2 * 12 + 20 + 3;
+  // Device 0: n = 2, c = 5, remote 3. x, normed, query, attended, ffn; K|V, counts, last; counts
+  // and positions of local and of received rows; scores; patches; receive buffer; logits
+  const std::int64_t first =
+      8 + (8 + 12) + 8 + 8 + 16 + 40 + 5 + 5 + 2 * 2 + 2 * 5 + 2 * 2 * 5 + 2 * 12 + 20 + 3;
   // Device 1: n = 3, remote 2, no head
-  const std::int64_t second = 12 + 12 + 12 + 12 + 24 + 40 + 5 + 5 + 3 + 2 * 3 * 5 + 3 * 12 + 20;
+  const std::int64_t second =
+      12 + (12 + 8) + 12 + 12 + 24 + 40 + 5 + 5 + 2 * 3 + 2 * 5 + 2 * 3 * 5 + 3 * 12 + 20;
   EXPECT_EQ(prediction.memory[0].activations, 4 * first);
   EXPECT_EQ(prediction.memory[1].activations, 4 * second);
 }
@@ -73,9 +75,11 @@ TEST(ActivationsMemory, SumsTheTermsOfATinyVoltageDevice) {
 TEST(ActivationsMemory, SumsTheTermsOfATinyPrismDevice) {
   const Prediction prediction = predict(make_tiny(tiny_bert(), "prism", 2, 2));
 
-  // Device 0: n = 3, c = 5; post-norm: no room for remote rows. x, normed, query, attended, ffn;
-  // K|V, counts, last, positions; scores; P * L received, L encoded; pooled, logits
-  const std::int64_t first = 12 + 12 + 12 + 12 + 24 + 40 + 5 + 5 + 3 + 3 * 5 + 16 + 8 + 4 + 2;
+  // Device 0: n = 3, c = 5, P * L = 4; post-norm: no room for normed remote rows. x, normed, query,
+  // attended, ffn; K|V, counts, last; counts and positions of local and of received rows; scores;
+  // received, encoded; pooled, logits
+  const std::int64_t first =
+      12 + 12 + 12 + 12 + 24 + 40 + 5 + 5 + 2 * 3 + 2 * 4 + 3 * 5 + 16 + 8 + 4 + 2;
   EXPECT_EQ(prediction.memory[0].activations, 4 * first);
 }
 
@@ -86,8 +90,9 @@ TEST(ActivationsMemory, DuplicatingAddsTheRepeatedRowsAndTheirColumns) {
 
   const std::int64_t repeated = predict(workload).memory[0].activations;
 
-  // n = 3: 4 remote rows instead of 2, each with K|V, count, position and a score a query
-  EXPECT_EQ(repeated - scaled, 4 * (4 * 4 + 2 * (8 + 1 + 1 + 3)));
+  // n = 3: room for all 7 rows, described instead of 4 means; 4 remote columns instead of 2, each
+  // with K|V, count, position and a score a query
+  EXPECT_EQ(repeated - scaled, 4 * (7 * 4 + 2 * (7 - 4) + 2 * (8 + 1 + 1 + 3)));
 }
 
 TEST(ActivationsMemory, MeanPoolingCollectsSumsOnDeviceZero) {

@@ -36,7 +36,7 @@ struct FabricOptions {
   std::vector<Link> links{Link{}};         ///< settings carried by one execution; throttled: one
   std::vector<double> slowness;            ///< empty: 1; else one a device (virtual clocks)
   std::vector<double> device_flops_per_s;  ///< modelled: one a device
-  bool cold_weights = false;               ///< evict the caches before every compute turn
+  bool cold_weights = false;               ///< evict the caches at the start of every turn
   bool record_timeline = false;
   Watchdog* watchdog = nullptr;  ///< told of every compute phase and every wait
 };
@@ -96,7 +96,8 @@ struct DeviceIteration {
   std::vector<std::int64_t> link_bits;  ///< carried by the whole link, one a setting
   Operations operations;
   Traffic traffic;
-  double wall_s = 0;  ///< from the common start to this device's end
+  double wall_s = 0;      ///< from the common start to this device's end
+  double eviction_s = 0;  ///< of that, spent on evicting caches (cold_weights)
 };
 
 /// A device's only view of time and network. Computing takes a function; waiting does not appear

@@ -9,6 +9,9 @@ namespace thinwire::fabric {
 class MpiSession;
 class NodeSegment;
 
+/// How its mappings are called in /proc/<pid>/smaps: "/memfd:<name>".
+inline constexpr const char* kNodeMemoryName = "thinwire";
+
 /// Memory that all ranks of a node see: handed out front to back, given back only as a whole. Ranks
 /// that make the same requests in the same order get the same places. An anonymous memory file,
 /// not /dev/shm, whose size containers limit; only touched pages are paid for.

@@ -21,8 +21,8 @@ Json environment(const Launch& launch);
 /// be a fraction.
 double granted_cores();
 
-/// Memory of this process that nothing shares (Private_Clean + Private_Dirty), in bytes; 0 where
-/// the kernel does not tell.
+/// Memory of this process that nothing shares (Private_Clean + Private_Dirty, without node memory),
+/// in bytes; 0 where the kernel does not tell.
 std::int64_t resident_private_bytes();
 
 /// "1a2b3c4", "1a2b3c4-dirty" with uncommitted changes, or "unknown" outside a repository; as of
