@@ -16,6 +16,7 @@
 #include "thinwire/harness/statistics.hpp"
 #include "thinwire/model/model.hpp"
 #include "thinwire/ops/runtime.hpp"
+#include "thinwire/ops/thread_binding.hpp"
 #include "thinwire/strategy/strategy.hpp"
 
 namespace thinwire::validation {
@@ -99,6 +100,7 @@ void print(const std::vector<Finding>& findings, const Plan& plan) {
 
 void run(fabric::MpiSession& session, const Plan& plan) {
   ops::set_threads(plan.threads);
+  const ops::ThreadBinding binding(ops::allowed_cores());
   fabric::NodeMemory memory(session, std::int64_t{1} << 34);
   const auto config = model::preset("vit-base-16");
   const auto source = model::random_weights(config, 0);

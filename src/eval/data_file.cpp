@@ -34,8 +34,8 @@ class SampleReader {
   std::vector<std::int32_t> row(const char* name, Index row, Index rows, Index cols) const;
   std::int32_t integer(const char* name, Index row) const;
   void require_index(Index samples, const char* what) const;
-  void add_answers(Index sequences, Sample& sample) const;
-  Index samples_of(const char* name, Index sequences) const;
+  void add_answers(Sample& sample) const;
+  Index count_samples(Index sequences) const;
   model::ModelInput sequence(Index row, Index rows, Index cols) const;
   void check(const model::ModelInput& input, const std::string& place) const;
 
@@ -166,17 +166,26 @@ model::ModelInput SampleReader::sequence(Index row_index, Index rows, Index cols
   return input;
 }
 
-/// How many samples the answers in `name` make of `sequences` rows.
-Index SampleReader::samples_of(const char* name, Index sequences) const {
-  const TensorView& answers = file_.at(name);
-  const bool fits = answers.shape.size() == 1 &&
-                    (answers.shape[0] == sequences || 2 * answers.shape[0] == sequences);
-  require_input(fits, "{}: {} is {} for {} sequences (one each, or one a pair, is needed)",
-                file_.path().string(), name, shape_text(answers), sequences);
-  return answers.shape[0];
+/// One sample a sequence, or one a pair of them, as the answers tell.
+Index SampleReader::count_samples(Index sequences) const {
+  Index samples = sequences;
+  const char* counted = nullptr;
+  for (const char* name : {"label", "score"}) {
+    if (!file_.has(name)) continue;
+    const TensorView& answers = file_.at(name);
+    const bool fits = answers.shape.size() == 1 &&
+                      (answers.shape[0] == sequences || 2 * answers.shape[0] == sequences);
+    require_input(fits, "{}: {} is {} for {} sequences (one each, or one a pair, is needed)",
+                  file_.path().string(), name, shape_text(answers), sequences);
+    require_input(counted == nullptr || answers.shape[0] == samples, "{}: {} is {}, but {} is [{}]",
+                  file_.path().string(), name, shape_text(answers), counted, samples);
+    samples = answers.shape[0];
+    counted = name;
+  }
+  return samples;
 }
 
-void SampleReader::add_answers(Index sequences, Sample& sample) const {
+void SampleReader::add_answers(Sample& sample) const {
   if (file_.has("label")) {
     integers("label", 1);
     sample.label = integer("label", index_);
@@ -185,9 +194,6 @@ void SampleReader::add_answers(Index sequences, Sample& sample) const {
     const TensorView& scores = tensor("score", ElementType::f32, "F32", 1);
     widen(scores, index_, std::span(&sample.score.emplace(), 1));
   }
-  require_input(!sample.label || !sample.score ||
-                    samples_of("label", sequences) == samples_of("score", sequences),
-                "{}: label and score have different sizes", file_.path().string());
 }
 
 Sample SampleReader::text() const {
@@ -196,15 +202,14 @@ Sample SampleReader::text() const {
   require_input(file_.has("length") || file_.has("attention_mask"),
                 "{}: input_ids needs length [{}] or attention_mask [{}, {}]", file_.path().string(),
                 rows, rows, cols);
-  const char* answers = file_.has("label") ? "label" : file_.has("score") ? "score" : nullptr;
-  const Index samples = answers != nullptr ? samples_of(answers, rows) : rows;
+  const Index samples = count_samples(rows);
   const Index each = samples > 0 ? rows / samples : 1;
   require_index(samples, each == 2 ? "pairs" : "sequences");
 
   Sample sample;
   for (Index i = 0; i < each; ++i)
     sample.sequences.push_back(sequence(index_ * each + i, rows, cols));
-  add_answers(rows, sample);
+  add_answers(sample);
   return sample;
 }
 

@@ -26,6 +26,18 @@ strategy::StrategyOptions strategy_options(const RunSpec& spec) {
           .scaling = spec.scaling};
 }
 
+/// Under virtual clocks one device computes at a time, and all use the same cores; on the wall
+/// clock each has cores of its own, or none when they do not suffice.
+std::vector<int> cores_for(const RunSpec& spec, int device) {
+  const std::vector<int> allowed = ops::allowed_cores();
+  if (spec.clock != fabric::Clock::throttled) return allowed;
+  const auto threads = static_cast<std::size_t>(spec.threads);
+  const std::size_t begin = static_cast<std::size_t>(device) * threads;
+  if (static_cast<std::size_t>(spec.devices) * threads > allowed.size()) return {};
+  return {allowed.begin() + static_cast<std::ptrdiff_t>(begin),
+          allowed.begin() + static_cast<std::ptrdiff_t>(begin + threads)};
+}
+
 }  // namespace
 
 DeviceRun::DeviceRun(const model::Model& model, const Point& point, fabric::Transport& transport,
@@ -42,6 +54,7 @@ DeviceRun::DeviceRun(const model::Model& model, const Point& point, fabric::Tran
                                          .memory = &workspace_})),
       fabric_(fabric::make_fabric(transport, fabric_options(point.spec, watchdog_))) {
   ops::set_threads(point.spec.threads);
+  binding_.emplace(cores_for(point.spec, transport.rank()));
 }
 
 DeviceReport DeviceRun::iterate(const std::function<void(int)>& on_iteration) {

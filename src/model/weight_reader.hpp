@@ -1,5 +1,4 @@
 #pragma once
-#include <memory_resource>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +22,6 @@ class WeightReader {
   WeightReader(WeightSource& source, WeightPlace place) : source_(source), place_(place) {}
 
   WeightSource& source() { return source_; }
-  std::pmr::memory_resource* memory() const { return place_.memory; }
   bool attaches() const { return place_.packing == ops::Packing::attach; }
 
   /// The tensor `full_name` of the given shape as it is: a row for each last dimension.

@@ -132,6 +132,14 @@ TEST_F(LoadSample, OneAnswerASequenceMakesSingles) {
   EXPECT_EQ(sample.label, 1);
 }
 
+TEST_F(LoadSample, LabelsAndScoresOfDifferentSizesAreRefused) {
+  RawTensors data = packed_;
+  data["label"] = raw_tensor("I32", {4}, Ints{0, 1, 0, 1});
+  data["score"] = raw_tensor("F32", {2}, std::vector<float>{1, 2});
+
+  EXPECT_TRUE(test::mentions(refusal(data, 3, bert_), {"score is [2]", "label is [4]"}));
+}
+
 TEST_F(LoadSample, TokenTypesAreCutWithTheirTokens) {
   RawTensors data = packed_;
   data["token_type_ids"] = raw_tensor("I32", {4, 3}, Ints{0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0});

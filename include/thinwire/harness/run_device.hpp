@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "thinwire/fabric/fabric.hpp"
@@ -9,6 +10,7 @@
 #include "thinwire/harness/device_report.hpp"
 #include "thinwire/harness/point.hpp"
 #include "thinwire/model/model.hpp"
+#include "thinwire/ops/thread_binding.hpp"
 #include "thinwire/tensor/tracking_resource.hpp"
 
 namespace thinwire::harness {
@@ -35,6 +37,7 @@ class DeviceRun {
   TrackingResource workspace_;
   std::unique_ptr<strategy::Strategy> strategy_;
   std::unique_ptr<fabric::Fabric> fabric_;
+  std::optional<ops::ThreadBinding> binding_;
 };
 
 }  // namespace thinwire::harness
