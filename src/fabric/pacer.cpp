@@ -18,11 +18,10 @@ steady_clock::duration to_duration(double seconds) {
 
 }  // namespace
 
-Pacer::Span Pacer::send(std::int64_t bytes, Rate rate, Time ready) {
+Pacer::Span Pacer::reserve(std::int64_t bytes, Rate rate, Time ready) {
   const Time earliest = steady_clock::now() - to_duration(rate.seconds_for(8.0 * kMtuBytes));
   const Time start = std::max({ready, free_, earliest});
   free_ = start + to_duration(rate.seconds_for(8.0 * static_cast<double>(bytes)));
-  sleep_until(free_);
   return {start, free_};
 }
 

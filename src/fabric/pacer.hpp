@@ -18,9 +18,9 @@ class Pacer {
     Time start, end;
   };
 
-  /// Sleeps until `bytes` that were ready at `ready` have left at `rate`; says when they did by
-  /// plan, which the return from this call follows by the system's wake-up time.
-  Span send(std::int64_t bytes, Rate rate, Time ready);
+  /// When `bytes` that were ready at `ready` leave at `rate`. The caller keeps to it: nothing is
+  /// delivered before sleep_until(end).
+  Span reserve(std::int64_t bytes, Rate rate, Time ready);
 
  private:
   Time free_{};

@@ -57,7 +57,7 @@ void ThrottledFabric::on_start(int slot) {
   Job& job = jobs_[index];
   job = {};
   job.slot = &slots_[index];
-  job.published = steady_clock::now();
+  job.published = job.ready = steady_clock::now();
   {
     const std::lock_guard lock(mutex_);
     queue_.push_back(&job);
@@ -80,8 +80,10 @@ void ThrottledFabric::on_wait(int slot) {
 void ThrottledFabric::account(const Job& job, Time waiting_since, Time waited_until) {
   wait_s_ += seconds(waited_until - waiting_since);
   hidden_s_ += std::max(0.0, seconds(std::min(waiting_since, job.done) - job.published));
-  // The part of the wait in which this device had sent all and its peers had not.
-  skew_s_ += std::max(0.0, seconds(job.met - std::max(waiting_since, job.send_end)));
+  // The part of the wait before the last device published: it would remain on an unlimited link.
+  // On a shared medium it cannot be told from the others' sending.
+  if (options_.links.front().topology != Topology::shared)
+    skew_s_ += std::max(0.0, seconds(std::min(job.met, waited_until) - waiting_since));
   if (job.slot->kind == Kind::all_gather)
     bits_.all_gather(no_times_, job.slot->sizes, no_arrivals_);
   else
@@ -124,46 +126,55 @@ void ThrottledFabric::communicate() {
 }
 
 void ThrottledFabric::carry(Job& job) {
-  pace(job);
+  const Link& link = options_.links.front();
+  if (link.topology == Topology::shared)
+    send_on_shared_medium(job);
+  else
+    reserve(job);
   transport_.meet();
   job.met = steady_clock::now();
   exchange_sizes(*job.slot);
   move_bytes(*job.slot);
+  sleep_until(job.send_end + std::chrono::duration_cast<steady_clock::duration>(
+                                 std::chrono::duration<double>(link.latency.value_s())));
+  transport_.meet();  // what has not left everywhere has not arrived anywhere
   job.done = steady_clock::now();
 }
 
-/// By topology: one transmission heard by all; or a copy a peer, one after the other; on a shared
-/// medium (the node's turn stands for it) while no other device sends.
-void ThrottledFabric::pace(Job& job) {
+/// Plans the sending by topology: one transmission heard by all, or a copy a peer, one after the
+/// other.
+void ThrottledFabric::reserve(Job& job) {
   const Slot& slot = *job.slot;
   const std::int64_t bytes = std::ssize(slot.payload.bytes);
-  const Link& link = options_.links.front();
-  job.send_start = job.send_end = job.published;
+  job.send_start = job.send_end = job.ready;
   if (bytes == 0 || devices() == 1 || !slot.is_sent_by(device())) return;
 
-  const bool is_shared = link.topology == Topology::shared;
-  if (is_shared) transport_.turn().acquire();
-  if (is_shared) job.send_end = steady_clock::now();  // the medium was busy until now
   job.send_start = Time::max();
   if (slot.kind == Kind::gather) {
-    send(job, slot.root, bytes);
-  } else if (link.topology == Topology::broadcast) {
-    send(job, device(), bytes);
+    reserve(job, slot.root, bytes);
+  } else if (options_.links.front().topology == Topology::broadcast) {
+    reserve(job, device(), bytes);
   } else {
     for (int round = 1; round < devices(); ++round)
-      send(job, (device() + round) % devices(), bytes);
+      reserve(job, (device() + round) % devices(), bytes);
   }
-  if (is_shared) transport_.turn().release();
-  sleep_until(job.send_end + std::chrono::duration_cast<steady_clock::duration>(
-                                 std::chrono::duration<double>(link.latency.value_s())));
 }
 
-void ThrottledFabric::send(Job& job, int to, std::int64_t bytes) {
+void ThrottledFabric::reserve(Job& job, int to, std::int64_t bytes) {
   const Link& link = options_.links.front();
   const Rate rate = to == device() ? std::ranges::min(link.rates) : link.between(device(), to);
-  const Pacer::Span span = pacer_.send(bytes, rate, job.send_end);
+  const Pacer::Span span = pacer_.reserve(bytes, rate, job.send_end);
   job.send_start = std::min(job.send_start, span.start);
   job.send_end = span.end;
+}
+
+/// Who sends first cannot be planned: the node's turn stands for the medium, held while sending.
+void ThrottledFabric::send_on_shared_medium(Job& job) {
+  transport_.turn().acquire();
+  job.ready = steady_clock::now();
+  reserve(job);
+  sleep_until(job.send_end);
+  transport_.turn().release();
 }
 
 }  // namespace thinwire::fabric

@@ -14,8 +14,9 @@ namespace thinwire::fabric {
 
 /// The throttled clock: wall time over real MPI, senders paced in real time. A communication thread
 /// takes the started collectives in order, so that transfers go on during compute. What it is not:
-///  - the bytes of a device leave in one collective after they were paced (store and forward), so
-///    the collective's own time comes on top of bits / rate, and receivers' ports are not modelled;
+///  - a payload is delivered whole, when its last bit has left at the link's rate; while that time
+///    passes, its bytes move in one collective, whose own time shows only when it is longer;
+///  - receivers' ports are not modelled;
 ///  - one collective is delivered, latency included, before the next one is paced;
 ///  - a gather's sender waits until its bytes have left and root has them.
 /// While the thread lives, it alone calls the transport between begin_iteration and end_iteration.
@@ -29,7 +30,11 @@ class ThrottledFabric final : public Fabric {
   /// The way of one collective; times are set by the communication thread before is_done.
   struct Job {
     Slot* slot = nullptr;
-    Time published, send_start, send_end, met, done;
+    Time published;
+    Time ready;  ///< published, and on a shared medium nobody else sends
+    Time send_start, send_end;
+    Time met;    ///< all have published (shared: and sent)
+    Time done;
     std::exception_ptr error;
     bool is_done = false;
   };
@@ -43,8 +48,9 @@ class ThrottledFabric final : public Fabric {
 
   void communicate();
   void carry(Job& job);
-  void pace(Job& job);
-  void send(Job& job, int to, std::int64_t bytes);
+  void reserve(Job& job);
+  void reserve(Job& job, int to, std::int64_t bytes);
+  void send_on_shared_medium(Job& job);
   void account(const Job& job, Time waiting_since, Time waited_until);
   void record(TimelineEvent::Kind kind, const char* name, Time start, Time end);
 

@@ -16,7 +16,7 @@ TEST(Pacer, NeverExceedsTheRateByMoreThanOneMtu) {
   Pacer pacer;
 
   const auto begin = steady_clock::now();
-  for (int i = 0; i < kMessages; ++i) pacer.send(kBytes, rate, begin);
+  for (int i = 0; i < kMessages; ++i) sleep_until(pacer.reserve(kBytes, rate, begin).end);
   const duration<double> elapsed = steady_clock::now() - begin;
 
   EXPECT_GE(elapsed.count(), rate.seconds_for(8.0 * (kBytes * kMessages - Pacer::kMtuBytes)));
@@ -27,8 +27,8 @@ TEST(Pacer, PlansBackToBackWithoutGaps) {
   Pacer pacer;
   const auto ready = steady_clock::now();
 
-  const auto first = pacer.send(20'000, rate, ready);
-  const auto second = pacer.send(20'000, rate, ready);
+  const auto first = pacer.reserve(20'000, rate, ready);
+  const auto second = pacer.reserve(20'000, rate, ready);
 
   EXPECT_NEAR(duration<double>(first.end - first.start).count(), 0.002, 1e-8);
   // A wake-up that is later than one MTU's time (150 us) moves the second one; never before.
@@ -41,14 +41,14 @@ TEST(Pacer, AnIdleLinkSavesNothingUp) {
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
 
   const auto ready = steady_clock::now();
-  pacer.send(100, rate, ready);
+  sleep_until(pacer.reserve(100, rate, ready).end);
 
   EXPECT_GE(steady_clock::now() - ready, std::chrono::microseconds(100));
 }
 
 TEST(Pacer, AnUnlimitedRateTakesNoTime) {
   Pacer pacer;
-  const auto span = pacer.send(1'000'000'000, Rate::unlimited(), steady_clock::now());
+  const auto span = pacer.reserve(1'000'000'000, Rate::unlimited(), steady_clock::now());
 
   EXPECT_EQ(span.start, span.end);
 }
