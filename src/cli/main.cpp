@@ -1,4 +1,6 @@
 #include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
@@ -67,6 +69,8 @@ int report(const std::string& message, int status) {
 }
 
 int guarded_main(int argc, char** argv) {
+  // Results may go to stdout (--json -), so nothing else does.
+  spdlog::set_default_logger(spdlog::stderr_color_mt("thinwire"));
   try {
     return dispatch(argc, argv);
   } catch (const InputError& error) {

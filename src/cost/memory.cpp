@@ -23,10 +23,10 @@ Index embedding_parameters(const model::ModelConfig& model, Index tokens) {
 
 Index block_parameters(const model::ModelConfig& model) {
   const Index hidden = model.hidden, ffn = model.ffn;
-  return 4 * (hidden * hidden + hidden)  // Q, K, V, O
-         + (hidden * ffn + ffn)          // feed-forward, up
-         + (ffn * hidden + hidden)       // feed-forward, down
-         + 4 * hidden;                   // LN1, LN2
+  return 4 * hidden * hidden + hidden                                // Q, K, V, O
+         + (model.qkv_bias ? 3 * hidden : 0) + (hidden * ffn + ffn)  // feed-forward, up
+         + (ffn * hidden + hidden)                                   // feed-forward, down
+         + 4 * hidden;                                               // LN1, LN2
 }
 
 Index head_parameters(const model::ModelConfig& model) {

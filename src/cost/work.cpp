@@ -47,9 +47,10 @@ Operations embedding_work(const model::ModelConfig& model, const Share& share, i
 
 Operations block_work(const model::ModelConfig& model, const Share& share) {
   const Index n = share.local, k = share.projected, hidden = model.hidden;
+  const Behind qkv = model.qkv_bias ? Behind::bias : Behind::nothing;
   return layer_norm(is_pre_norm(model) ? k : n, hidden)          // LN1
-         + linear(n, hidden, hidden, Behind::bias)               // Q
-         + linear(k, hidden, 2 * hidden, Behind::bias)           // K and V
+         + linear(n, hidden, hidden, qkv)                        // Q
+         + linear(k, hidden, 2 * hidden, qkv)                    // K and V
          + attention(n, share.columns, model)                    // QK^T and AV
          + linear(n, hidden, hidden, Behind::bias_residual)      // O
          + layer_norm(n, hidden)                                 // LN2
