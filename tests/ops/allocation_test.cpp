@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ops/allocation_counter.hpp"
+#include "support/allocation_counter.hpp"
 #include "ops/matrices.hpp"
 #include "thinwire/ops/attention.hpp"
 #include "thinwire/ops/layer_norm.hpp"

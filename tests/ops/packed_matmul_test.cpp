@@ -64,5 +64,15 @@ TEST(PackedMatmul, ALayoutWithoutAKernelIsReordered) {
   EXPECT_EQ(copies_made_for(tagged(dnnl::memory::format_tag::AB8a4b)), 1U);
 }
 
+TEST(PackedMatmul, RefusesARowCountAsOftenAsItIsAsked) {
+  const Matrix<float> weight = random_matrix(kOutputs, kInputs, "weight");
+  const Repacked packed(weight, PackedMatmul::preferred_layout(kInputs, kOutputs, false, {}));
+  const PackedMatmul multiply(packed.memory, {}, {});
+  Matrix<float> x(1, kInputs), y(1, kOutputs);
+
+  for (int time = 0; time < 2; ++time)
+    EXPECT_ANY_THROW(multiply(x.view().data(), y.view().data(), -1)) << time;
+}
+
 }  // namespace
 }  // namespace thinwire::ops

@@ -135,6 +135,32 @@ TEST(Padding, PaddedTokensChangeNothingForRealOnes) {
   }
 }
 
+TEST(Lengths, AWorkspaceForLongSequencesServesShortOnes) {
+  const model::Model model = test::load_model(test::kGoldenFolder / "models" / "gpt2-tiny");
+  const model::ModelInput input = model::random_input(model.config(), 13, 7);
+  for (const auto& [name, options] :
+       {std::pair{"voltage", StrategyOptions{}},
+        {"prism", StrategyOptions{.compression_rate = 2}},
+        {"prism", StrategyOptions{.compression_rate = 2, .scaling = Scaling::duplicate}}}) {
+    SCOPED_TRACE(name);
+    const PassResult alone = run_pass(model, name, 3, options, input);
+
+    test::on_devices(3, [&, name = name, &options = options](fabric::Transport& transport) {
+      const auto runner = strategy::make_strategy(
+          name, model, options, {.device = transport.rank(), .devices = 3, .lengths = {29, 13}});
+      const auto fabric = fabric::make_fabric(transport, {});
+      fabric->begin_iteration();
+      runner->forward(model::random_input(model.config(), 29, 8), *fabric);
+      const strategy::Output output = runner->forward(input, *fabric);
+
+      const Slice rows = output.rows;
+      EXPECT_LE(
+          test::relative_difference(output.values, alone.values.view().rows(rows.begin, rows.size)),
+          1e-6);
+    });
+  }
+}
+
 TEST(Errors, ALengthThatWasNotAnnouncedIsRefused) {
   const model::Model model = test::load_model(test::kGoldenFolder / "models" / "bert-tiny");
   const auto runner = strategy::make_strategy("single", model, {}, {.lengths = {12}});

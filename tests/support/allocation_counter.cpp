@@ -1,15 +1,14 @@
-#include "ops/allocation_counter.hpp"
+#include "support/allocation_counter.hpp"
 
 #include <dlfcn.h>
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 namespace {
 
-std::atomic<std::int64_t> counted = 0;
+thread_local std::int64_t counted = 0;
 
 /// `caller` is an address of the code that asked for memory.
 void count(const void* caller) {

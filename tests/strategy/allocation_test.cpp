@@ -1,0 +1,52 @@
+// A pass of a length that was seen before takes nothing from the heap.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "support/allocation_counter.hpp"
+#include "support/golden.hpp"
+#include "support/local_run.hpp"
+
+namespace thinwire {
+namespace {
+
+constexpr const char* kModels[] = {"vit-tiny", "bert-tiny", "gpt2-tiny", "vivit-tiny"};
+
+class SteadyState : public testing::TestWithParam<const char*> {
+ protected:
+  /// Allocations of all devices' threads together in the passes after the second.
+  std::int64_t allocations_of(const char* strategy, int devices,
+                              const strategy::StrategyOptions& options) {
+    std::atomic<std::int64_t> sum = 0;
+    test::on_devices(devices, [&](fabric::Transport& transport) {
+      const auto runner = strategy::make_strategy(strategy, model_, options,
+                                                  {.device = transport.rank(),
+                                                   .devices = devices,
+                                                   .lengths = {input_.tokens(model_.config())}});
+      const auto fabric = fabric::make_fabric(transport, {});
+      for (int pass = 0; pass < 5; ++pass) {
+        fabric->begin_iteration();
+        const std::int64_t before = test::allocations();
+        runner->forward(input_, *fabric);
+        if (pass >= 2) sum += test::allocations() - before;
+        fabric->end_iteration();
+      }
+    });
+    return sum;
+  }
+
+  model::Model model_ = test::load_model(test::kGoldenFolder / "models" / GetParam());
+  model::ModelInput input_ = model::random_input(
+      model_.config(), model_.config().is_text() ? 23 : model_.config().tokens, 7);
+};
+
+TEST_P(SteadyState, TakesNothingFromTheHeap) {
+  EXPECT_EQ(allocations_of("single", 1, {}), 0);
+  EXPECT_EQ(allocations_of("voltage", 3, {}), 0);
+  EXPECT_EQ(allocations_of("prism", 3, {.segments = 2}), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SteadyState, testing::ValuesIn(kModels));
+
+}  // namespace
+}  // namespace thinwire

@@ -1,0 +1,71 @@
+// The strategies over MPI, with as many devices as there are ranks: the same numbers, counts and
+// modelled times as over threads of one process.
+#include <gtest/gtest.h>
+
+#include "support/golden.hpp"
+#include "support/local_run.hpp"
+#include "thinwire/fabric/mpi_session.hpp"
+#include "thinwire/harness/capture.hpp"
+
+namespace thinwire {
+namespace {
+
+constexpr const char* kModels[] = {"vit-tiny", "bert-tiny", "gpt2-tiny", "vivit-tiny"};
+
+class OverMpi : public testing::TestWithParam<const char*> {
+ protected:
+  static std::unique_ptr<fabric::MpiSession> make_session() {
+    int argc = 0;
+    char** argv = nullptr;
+    return std::make_unique<fabric::MpiSession>(argc, argv);
+  }
+
+  void expect_same_as_threads(const char* strategy, const strategy::StrategyOptions& options) {
+    SCOPED_TRACE(strategy);
+    fabric::Transport& world = session_->world();
+    const auto devices = static_cast<std::size_t>(world.size());
+    const fabric::FabricOptions modelled{.clock = fabric::Clock::modelled,
+                                         .links = {{.rates = {Rate::parse("10Mbps")}}},
+                                         .device_flops_per_s = std::vector<double>(devices, 1e9)};
+    const auto runner = strategy::make_strategy(strategy, model_, options,
+                                                {.device = world.rank(),
+                                                 .devices = world.size(),
+                                                 .lengths = {input_.tokens(model_.config())}});
+    const auto fabric = fabric::make_fabric(world, modelled);
+    fabric->begin_iteration();
+    runner->forward(input_, *fabric);
+    const fabric::DeviceIteration iteration = fabric->end_iteration();
+    const harness::Capture over_mpi =
+        harness::capture_pass(model_, *runner, world, *fabric, input_);
+
+    const test::PassResult threads =
+        test::run_pass(model_, strategy, world.size(), options, input_, 0, modelled);
+    const auto& beside = threads.iterations[static_cast<std::size_t>(world.rank())];
+    EXPECT_EQ(iteration.operations, beside.operations);
+    EXPECT_EQ(iteration.traffic.payload_bits, beside.traffic.payload_bits);
+    EXPECT_EQ(iteration.links[0].compute_s, beside.links[0].compute_s);
+    EXPECT_EQ(iteration.links[0].wait_s, beside.links[0].wait_s);
+    if (world.rank() == 0) {
+      EXPECT_LE(test::relative_difference(over_mpi.values.view(), threads.values.view()), 1e-6);
+      EXPECT_LE(
+          test::relative_difference(over_mpi.hidden.back().view(), threads.hidden.back().view()),
+          1e-6);
+    }
+  }
+
+  std::unique_ptr<fabric::MpiSession> session_ = make_session();
+  model::Model model_ = test::load_model(test::kGoldenFolder / "models" / GetParam());
+  model::ModelInput input_ = model::random_input(
+      model_.config(), model_.config().is_text() ? 23 : model_.config().tokens, 7);
+};
+
+TEST_P(OverMpi, StrategiesDoWhatTheyDoOverThreads) {
+  if (session_->size() == 1) expect_same_as_threads("single", {});
+  expect_same_as_threads("voltage", {});
+  expect_same_as_threads("prism", {.segments = 1});
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, OverMpi, testing::ValuesIn(kModels));
+
+}  // namespace
+}  // namespace thinwire
