@@ -1,17 +1,16 @@
 // A single device's whole pass against the bare oneDNN products of the same shapes, alternating in
-// one process: what share of the matmul rate a pass reaches.
-//
-//   GOMP_SPINCOUNT=4000 thinwire_pass [MODEL [THREADS [REPETITIONS]]]   (vit-base-16 2 25)
-#include <fmt/format.h>
+// one process: what share of the matmul rate a pass reaches. Set GOMP_SPINCOUNT=4000, as thinwire
+// does for itself.
+#include <benchmark/benchmark.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <string>
 
 #include "ceiling.hpp"
 #include "thinwire/harness/statistics.hpp"
 #include "thinwire/model/model.hpp"
 #include "thinwire/ops/runtime.hpp"
+#include "thinwire/ops/thread_binding.hpp"
 #include "thinwire/strategy/strategy.hpp"
 
 namespace thinwire::micro {
@@ -42,49 +41,80 @@ double seconds_of(const auto& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void compare(const std::string& name, int threads, int repetitions) {
+/// Model and weights as thinwire runs them, and the products beside them.
+struct Contest {
+  model::ModelConfig config;
+  model::Model model;
+  model::ModelInput input;
+  BareMatmuls matmuls;
+
+  explicit Contest(const std::string& name)
+      : config(model::preset(name)),
+        model(config, *model::random_weights(config, 0), {std::pmr::new_delete_resource()}),
+        input(model::random_input(config, config.tokens, 0)),
+        matmuls(products_of(config)) {}
+};
+
+void report_median(benchmark::State& state, const std::string& name, std::vector<double> samples) {
+  const auto summary = harness::summarize(std::move(samples));
+  state.counters[name + "_p50"] = summary.p50;
+  state.counters[name + "_sd"] = summary.sd;
+}
+
+/// Every iteration runs the bare products, then a pass; only the pass counts as time.
+void single_device_pass(benchmark::State& state, const std::string& name) {
+  const int threads = static_cast<int>(state.range(0));
   ops::set_threads(threads);
-  const auto config = model::preset(name);
-  const auto source = model::random_weights(config, 0);
-  const model::Model model(config, *source, {std::pmr::new_delete_resource()});
-  const auto input = model::random_input(config, config.tokens, 0);
+  const ops::ThreadBinding binding(ops::allowed_cores());
+  Contest contest(name);
   const auto transport = fabric::make_solo_transport();
   const auto fabric = fabric::make_fabric(*transport, {});
-  const auto single = strategy::make_strategy("single", model, {},
-                                              {.threads = threads, .lengths = {config.tokens}});
-  BareMatmuls matmuls(products_of(config));
-
-  std::vector<double> pass_s, bare_s, share;
+  const auto single = strategy::make_strategy(
+      "single", contest.model, {}, {.threads = threads, .lengths = {contest.config.tokens}});
   Operations operations;
-  for (int i = -2; i < repetitions; ++i) {
-    const double bare = bare_matmul_seconds(matmuls);
-    const double pass = seconds_of([&] {
-      fabric->begin_iteration();
-      single->forward(input, *fabric);
-      operations = fabric->end_iteration().operations;
-    });
-    if (i < 0) continue;
-    bare_s.push_back(bare);
-    pass_s.push_back(pass);
-    const double pass_rate = 2.0 * static_cast<double>(operations.matmul_macs) / pass;
-    share.push_back(pass_rate / (matmuls.flops() / bare));
+  const auto run_pass = [&] {
+    fabric->begin_iteration();
+    single->forward(contest.input, *fabric);
+    operations = fabric->end_iteration().operations;
+  };
+  run_pass();
+
+  std::vector<double> pass_ms, bare_ms, share_percent;
+  for (auto _ : state) {
+    const double bare_s = bare_matmul_seconds(contest.matmuls);
+    const double pass_s = seconds_of(run_pass);
+    state.SetIterationTime(pass_s);
+    const double pass_rate = 2.0 * static_cast<double>(operations.matmul_macs) / pass_s;
+    pass_ms.push_back(pass_s * 1e3);
+    bare_ms.push_back(bare_s * 1e3);
+    share_percent.push_back(100 * pass_rate / (contest.matmuls.flops() / bare_s));
   }
-  const auto pass = harness::summarize(pass_s), bare = harness::summarize(bare_s),
-             ratio = harness::summarize(share);
-  fmt::print("{}, {} thread{}, medians of {} alternating repetitions\n", name, threads,
-             threads == 1 ? "" : "s", repetitions);
-  fmt::print("  pass            {:8.2f} ms (min {:.2f}, max {:.2f}), {:.1f} GFLOP/s of products\n",
-             pass.p50 * 1e3, pass.min * 1e3, pass.max * 1e3,
-             2e-9 * static_cast<double>(operations.matmul_macs) / pass.p50);
-  fmt::print("  bare products   {:8.2f} ms (min {:.2f}, max {:.2f}), {:.1f} GFLOP/s\n",
-             bare.p50 * 1e3, bare.min * 1e3, bare.max * 1e3, matmuls.flops() / bare.p50 * 1e-9);
-  fmt::print("  share of the bare rate: {:.1f} % (sd {:.1f})\n", 100 * ratio.p50, 100 * ratio.sd);
+  report_median(state, "pass_ms", pass_ms);
+  report_median(state, "bare_ms", bare_ms);
+  report_median(state, "share_of_bare_percent", share_percent);
 }
+
+BENCHMARK_CAPTURE(single_device_pass, vit_base_16, std::string("vit-base-16"))
+    ->ArgName("threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->Iterations(25)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(single_device_pass, bert_base, std::string("bert-base"))
+    ->ArgName("threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->Iterations(25)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(single_device_pass, gpt2, std::string("gpt2"))
+    ->ArgName("threads")
+    ->Arg(1)
+    ->Arg(2)
+    ->Iterations(15)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace thinwire::micro
-
-int main(int argc, char** argv) {
-  thinwire::micro::compare(argc > 1 ? argv[1] : "vit-base-16", argc > 2 ? std::atoi(argv[2]) : 2,
-                           argc > 3 ? std::atoi(argv[3]) : 25);
-}
