@@ -94,27 +94,16 @@ void single_device_pass(benchmark::State& state, const std::string& name) {
   report_median(state, "share_of_bare_percent", share_percent);
 }
 
+void on_one_and_two_threads(benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgName("threads")->Arg(1)->Arg(2)->Iterations(25)->UseManualTime()->Unit(
+      benchmark::kMillisecond);
+}
+
 BENCHMARK_CAPTURE(single_device_pass, vit_base_16, std::string("vit-base-16"))
-    ->ArgName("threads")
-    ->Arg(1)
-    ->Arg(2)
-    ->Iterations(25)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
+    ->Apply(on_one_and_two_threads);
 BENCHMARK_CAPTURE(single_device_pass, bert_base, std::string("bert-base"))
-    ->ArgName("threads")
-    ->Arg(1)
-    ->Arg(2)
-    ->Iterations(25)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(single_device_pass, gpt2, std::string("gpt2"))
-    ->ArgName("threads")
-    ->Arg(1)
-    ->Arg(2)
-    ->Iterations(15)
-    ->UseManualTime()
-    ->Unit(benchmark::kMillisecond);
+    ->Apply(on_one_and_two_threads);
+BENCHMARK_CAPTURE(single_device_pass, gpt2, std::string("gpt2"))->Apply(on_one_and_two_threads);
 
 }  // namespace
 }  // namespace thinwire::micro

@@ -16,10 +16,7 @@ constexpr std::int64_t kMac = 2, kLayerNorm = 5, kSoftmax = 5, kGelu = 8, kResid
 }  // namespace
 
 Convention parse_convention(std::string_view name) {
-  for (std::size_t i = 0; i < kConventionNames.size(); ++i)
-    if (kConventionNames[i] == name) return static_cast<Convention>(i);
-  throw InputError(fmt::format("convention={} is unknown{}; known: {}", name,
-                               suggestion(name, kConventionNames), join(kConventionNames, ", ")));
+  return static_cast<Convention>(name_index("convention", name, kConventionNames));
 }
 
 std::string_view to_string(Convention convention) {

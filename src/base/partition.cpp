@@ -87,10 +87,7 @@ std::vector<Index> slice_sizes(Index count, int devices, PartitionPolicy policy,
 }  // namespace
 
 PartitionPolicy parse_partition_policy(std::string_view name) {
-  for (std::size_t i = 0; i < kPolicyNames.size(); ++i)
-    if (kPolicyNames[i] == name) return static_cast<PartitionPolicy>(i);
-  throw InputError(fmt::format("partition={} is unknown{}; known: {}", name,
-                               suggestion(name, kPolicyNames), join(kPolicyNames, ", ")));
+  return static_cast<PartitionPolicy>(name_index("partition", name, kPolicyNames));
 }
 
 std::string_view to_string(PartitionPolicy policy) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "thinwire/base/error.hpp"
+
 namespace thinwire {
 namespace {
 
@@ -66,6 +68,14 @@ std::string_view closest_name(std::string_view name, std::span<const std::string
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates) {
   const std::string_view closest = closest_name(name, candidates);
   return closest.empty() ? std::string{} : fmt::format(" (did you mean {}?)", closest);
+}
+
+std::size_t name_index(std::string_view what, std::string_view name,
+                       std::span<const std::string_view> known) {
+  const auto found = std::ranges::find(known, name);
+  require_input(found != known.end(), "{}={} is unknown{}; known: {}", what, name,
+                suggestion(name, known), join(known, ", "));
+  return static_cast<std::size_t>(found - known.begin());
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

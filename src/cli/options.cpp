@@ -8,6 +8,7 @@
 
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/text.hpp"
+#include "thinwire/harness/spec_text.hpp"
 
 namespace thinwire::cli {
 namespace {
@@ -22,11 +23,34 @@ constexpr int kStyle = po::command_line_style::allow_long |
 void add_option(po::options_description& description, std::string_view name,
                 std::string_view argument, std::string_view help) {
   auto* value = po::value<std::string>();
-  if (argument.empty())
-    value->implicit_value("on", "")->value_name("");
-  else
-    value->value_name(std::string(argument));
+  value->value_name(std::string(argument.empty() ? "[on|off]" : argument));
   description.add_options()(std::string(name).c_str(), value, std::string(help).c_str());
+}
+
+/// The help of a field, with the value that it has when nobody gives one.
+std::string help_of(const harness::Field& field) {
+  const Json value = field.to_json(harness::RunSpec{});
+  const std::string text =
+      value.is_null() || value.is_boolean() ? std::string() : harness::flag_text(value);
+  return text.empty() ? std::string(field.help) : fmt::format("{} (default {})", field.help, text);
+}
+
+bool is_state(std::string_view word) {
+  return word == "on" || word == "off" || word == "true" || word == "false";
+}
+
+/// A switch and its state in one word, so that a word behind it that is no state stays by itself:
+/// "--dry-run SPEC.json" becomes "--dry-run=on SPEC.json".
+std::vector<std::string> join_states(const std::vector<std::string>& words,
+                                     const std::vector<std::string>& switches) {
+  std::vector<std::string> joined;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    joined.push_back(words[i] == "-h" ? "--help" : words[i]);
+    if (std::ranges::find(switches, words[i]) == switches.end()) continue;
+    const bool has_state = i + 1 < words.size() && is_state(words[i + 1]);
+    joined.back() += "=" + (has_state ? words[++i] : std::string("on"));
+  }
+  return joined;
 }
 
 }  // namespace
@@ -42,35 +66,14 @@ void OptionParser::add(const std::string& name, const std::string& argument,
 
 OptionParser::Parsed OptionParser::parse(const std::vector<std::string>& words) const {
   po::options_description description;
-  for (const Own& own : own_) add_option(description, own.name, own.argument, own.help);
-  if (has_run_fields_)
-    for (const harness::Field& field : harness::run_fields())
-      add_option(description, field.name, field.argument, field.help);
+  describe(description);
   description.add_options()("help", "");
-
-  Parsed parsed;
   try {
-    const po::parsed_options found =
-        po::command_line_parser(words).options(description).style(kStyle).run();
-    for (const po::option& option : found.options) {
-      if (option.string_key == "help") {
-        print_help();
-        parsed.is_help = true;
-        return parsed;
-      }
-      if (option.position_key >= 0) {
-        require_input(!word_.empty() && !parsed.has(word_), "unexpected word '{}'",
-                      option.value.front());
-        parsed.own[word_] = option.value.front();
-        continue;
-      }
-      const std::string value = option.value.empty() ? "on" : option.value.front();
-      const bool is_own = std::ranges::find(own_, option.string_key, &Own::name) != own_.end();
-      if (is_own)
-        parsed.own[option.string_key] = value;
-      else
-        parsed.fields.emplace_back(option.string_key, value);
-    }
+    return sort(po::command_line_parser(join_states(words, switches()))
+                    .options(description)
+                    .style(kStyle)
+                    .run()
+                    .options);
   } catch (const po::unknown_option& error) {
     std::string name = error.get_option_name();
     name.erase(0, name.find_first_not_of('-'));
@@ -81,18 +84,61 @@ OptionParser::Parsed OptionParser::parse(const std::vector<std::string>& words) 
   } catch (const po::error& error) {
     throw InputError(error.what());
   }
+}
+
+OptionParser::Parsed OptionParser::sort(const std::vector<po::option>& options) const {
+  Parsed parsed;
+  for (const po::option& option : options) {
+    if (option.string_key == "help") {
+      print_help();
+      parsed.is_help = true;
+      return parsed;
+    }
+    const std::string& value = option.value.front();
+    if (option.position_key >= 0) {
+      require_input(!word_.empty() && !parsed.has(word_), "unexpected word '{}'{}", value,
+                    value.starts_with('-') ? " (options begin with --)" : "");
+      parsed.own[word_] = value;
+    } else if (const auto own = std::ranges::find(own_, option.string_key, &Own::name);
+               own != own_.end()) {
+      require_input(!own->argument.empty() || is_state(value), "--{}={}: a switch is on or off",
+                    own->name, value);
+      parsed.own[own->name] = value;
+    } else {
+      parsed.fields.emplace_back(option.string_key, value);
+    }
+  }
   return parsed;
+}
+
+void OptionParser::describe(po::options_description& description) const {
+  for (const Own& own : own_) add_option(description, own.name, own.argument, own.help);
+  if (has_run_fields_)
+    for (const harness::Field& field : harness::run_fields())
+      add_option(description, field.name, field.argument, help_of(field));
+}
+
+std::vector<std::string> OptionParser::switches() const {
+  std::vector<std::string> flags;
+  for (const Own& own : own_)
+    if (own.argument.empty()) flags.push_back("--" + own.name);
+  if (has_run_fields_)
+    for (const harness::Field& field : harness::run_fields())
+      if (field.argument.empty()) flags.push_back(fmt::format("--{}", field.name));
+  return flags;
 }
 
 void OptionParser::print_help() const {
   po::options_description description("options", 100, 55);
-  for (const Own& own : own_) add_option(description, own.name, own.argument, own.help);
-  if (has_run_fields_)
-    for (const harness::Field& field : harness::run_fields())
-      add_option(description, field.name, field.argument, field.help);
+  describe(description);
   std::ostringstream text;
-  text << description;
-  fmt::print("{}\n{}", usage_, text.str());
+  if (!description.options().empty()) text << '\n' << description;
+  fmt::print("{}{}", usage_, text.str());
+}
+
+bool OptionParser::Parsed::is_on(const std::string& name) const {
+  const auto found = own.find(name);
+  return found != own.end() && (found->second == "on" || found->second == "true");
 }
 
 const std::string& OptionParser::Parsed::require(const std::string& name) const {

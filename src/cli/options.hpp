@@ -1,4 +1,6 @@
 #pragma once
+#include <boost/program_options/option.hpp>
+#include <boost/program_options/options_description.hpp>
 #include <map>
 #include <string>
 #include <string_view>
@@ -26,13 +28,20 @@ class OptionParser {
     harness::KeyValues fields;               ///< of RunSpec, in the order given
     std::map<std::string, std::string> own;  ///< the command's own; switches hold "on"
     bool has(const std::string& name) const { return own.contains(name); }
+    /// Whether a switch of the command's own was given, and not as "off".
+    bool is_on(const std::string& name) const;
     /// Throws InputError when it was not given.
     const std::string& require(const std::string& name) const;
   };
-  /// Throws InputError for an unknown flag (with a suggestion) or a flag without its value.
+  /// Throws InputError for an unknown flag (with a suggestion) or a flag without its value. A
+  /// switch takes the word behind it only if that is on or off.
   Parsed parse(const std::vector<std::string>& words) const;
 
  private:
+  using Description = boost::program_options::options_description;
+  void describe(Description& description) const;
+  std::vector<std::string> switches() const;  ///< with their dashes
+  Parsed sort(const std::vector<boost::program_options::option>& options) const;
   void print_help() const;
 
   struct Own {

@@ -1,4 +1,5 @@
 #include "command.hpp"
+#include "launcher.hpp"
 #include "options.hpp"
 #include "print_result.hpp"
 #include "sweep_points.hpp"
@@ -27,6 +28,7 @@ int predict_command(const Arguments& arguments) {
   parser.add_run_fields();
   const OptionParser::Parsed parsed = parser.parse(arguments.rest);
   if (parsed.is_help) return 0;
+  if (!is_speaker()) return 0;  // under mpirun one rank is enough
 
   const SweepPoints sweep = sweep_points(parsed);
   harness::check_points(sweep.points);

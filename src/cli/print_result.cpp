@@ -33,6 +33,16 @@ std::string bits(const Json& value) {
   return fmt::format("{:.4g} {}", amount, unit);
 }
 
+struct FlopsUnit {
+  double size;
+  const char* name;
+};
+
+/// As the papers print them; models too small for their unit get a smaller one.
+FlopsUnit flops_unit(double flops) {
+  return flops >= 1e9 ? FlopsUnit{1e9, "GFLOPs"} : FlopsUnit{1e6, "MFLOPs"};
+}
+
 std::string link_name(const Json& link) {
   const auto rate = [](const Json& value) {
     return value.is_null() ? std::string("unlimited")
@@ -59,8 +69,8 @@ void print_heading(const Json& record) {
   if (record.at("source") == "predicted")
     fmt::print("; predicted by formula\n");
   else
-    fmt::print("; {} clock, {} iterations\n", spec.at("clock").get<std::string>(),
-               spec.at("iterations").get<int>());
+    fmt::print("; {} clock, {} iteration{}\n", spec.at("clock").get<std::string>(),
+               spec.at("iterations").get<int>(), spec.at("iterations") == 1 ? "" : "s");
   if (record.at("status") != "ok")
     fmt::print("  {}: {}\n", record.at("status").get<std::string>(),
                record.at("reason").get<std::string>());
@@ -72,9 +82,10 @@ void print_operations(const Json& record) {
   const char* check = "";
   if (!agrees.is_null())
     check = agrees.get<bool>() ? "; counted = predicted" : "; COUNTED AND PREDICTED DIFFER";
-  fmt::print("  operations  {:.2f} GFLOPs in all, {:.2f} a device (convention {}){}\n",
-             operations.at("total_flops").get<double>() / 1e9,
-             operations.at("per_device_flops").get<double>() / 1e9,
+  const double total = operations.at("total_flops");
+  const auto [size, unit] = flops_unit(total);
+  fmt::print("  operations  {:.2f} {} in all, {:.2f} a device (convention {}){}\n", total / size,
+             unit, operations.at("per_device_flops").get<double>() / size,
              operations.at("convention").get<std::string>(), check);
 }
 

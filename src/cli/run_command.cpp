@@ -51,11 +51,9 @@ int run_command(const Arguments& arguments) {
   // Everything is checked before ranks are started: a wrong word costs one line, not a launch.
   const harness::Point point = harness::make_point(harness::make_run_spec(parsed.fields));
   harness::require_fit(point);
+  if (is_speaker()) harness::check_places(point.spec);
   const int devices = point.spec.devices;
-  if (devices > 1 && !harness::Session::is_launched()) {
-    if (!point.spec.json.empty()) harness::ResultFile checked(point.spec.json);
-    restart_under_mpirun(arguments, devices);
-  }
+  if (devices > 1 && !harness::Session::is_launched()) restart_under_mpirun(arguments, devices);
   return with_session(arguments, devices,
                       [&](harness::Session& session) { run_point(session, point); });
 }

@@ -34,16 +34,14 @@ int sweep_command(const Arguments& arguments) {
 
   const SweepPoints sweep = sweep_points(parsed);
   harness::check_points(sweep.points);
-  if (parsed.has("dry-run")) {
+  if (parsed.is_on("dry-run")) {
     print_points(sweep.points);
     return 0;
   }
   require_input(!sweep.json.empty(), "--json is needed: the file that records are appended to");
+  if (is_speaker()) harness::check_places(sweep.points.front());
   const int devices = harness::most_devices(sweep.points);
-  if (devices > 1 && !harness::Session::is_launched()) {
-    const harness::ResultFile checked(sweep.json);
-    restart_under_mpirun(arguments, devices);
-  }
+  if (devices > 1 && !harness::Session::is_launched()) restart_under_mpirun(arguments, devices);
   return with_session(arguments, devices, [&](harness::Session& session) {
     std::optional<harness::ResultFile> file;
     if (session.is_root()) file.emplace(sweep.json);

@@ -2,18 +2,19 @@
 
 #include <fmt/format.h>
 
+#include "thinwire/base/error.hpp"
+
 namespace thinwire::cli {
 
 SweepPoints sweep_points(const OptionParser::Parsed& parsed) {
   SweepPoints sweep;
-  harness::KeyValues fields;
-  for (const auto& [name, value] : parsed.fields)
-    if (name == "json")
-      sweep.json = value;
-    else
-      fields.emplace_back(name, value);
-  sweep.points = parsed.has("SPEC") ? harness::read_sweep(parsed.own.at("SPEC"), fields).points
-                                    : harness::expand(fields);
+  sweep.points = parsed.has("SPEC")
+                     ? harness::read_sweep(parsed.own.at("SPEC"), parsed.fields).points
+                     : harness::expand(parsed.fields);
+  sweep.json = sweep.points.front().json;
+  for (const harness::RunSpec& point : sweep.points)
+    require_input(point.json == sweep.json, "--json={} and --json={}: a sweep has one result file",
+                  sweep.json, point.json);
   return sweep;
 }
 

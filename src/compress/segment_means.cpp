@@ -7,10 +7,6 @@
 namespace thinwire::compress {
 namespace {
 
-void require_runs(Index rows, Index segments) {
-  TW_REQUIRE(segments >= 1 && segments <= rows, "{} segments for {} rows", segments, rows);
-}
-
 bool is_real(std::span<const std::uint8_t> real, Index row) {
   return real.empty() || real[static_cast<std::size_t>(row)] != 0;
 }
@@ -43,25 +39,14 @@ void mean_of_run(MatrixView<const float> input, std::span<const std::uint8_t> re
 
 void segment_means(MatrixView<const float> input, std::span<const std::uint8_t> real,
                    MatrixView<float> means) {
-  require_runs(input.rows(), means.rows());
+  TW_REQUIRE(means.rows() >= 1 && means.rows() <= input.rows(), "{} segments for {} rows",
+             means.rows(), input.rows());
   TW_REQUIRE(means.cols() == input.cols(), "means of {} columns for {}", means.cols(),
              input.cols());
   TW_REQUIRE(real.empty() || std::ssize(real) == input.rows(), "{} padding flags for {} rows",
              real.size(), input.rows());
   for (Index s = 0; s < means.rows(); ++s)
     mean_of_run(input, real, segment_rows(input.rows(), means.rows(), s), means.row(s));
-}
-
-std::vector<Index> real_counts(std::span<const std::uint8_t> real, Index segments) {
-  const Index rows = std::ssize(real);
-  require_runs(rows, segments);
-  std::vector<Index> counts(static_cast<std::size_t>(segments), 0);
-  for (Index s = 0; s < segments; ++s) {
-    const Slice run = segment_rows(rows, segments, s);
-    for (Index row = run.begin; row < run.end(); ++row)
-      if (is_real(real, row)) ++counts[static_cast<std::size_t>(s)];
-  }
-  return counts;
 }
 
 }  // namespace thinwire::compress

@@ -18,10 +18,7 @@ constexpr double kRounding = 1e-12;
 }  // namespace
 
 Scaling parse_scaling(std::string_view name) {
-  const auto known = std::ranges::find(kScalingNames, name);
-  require_input(known != kScalingNames.end(), "scaling={} is unknown (known: {}){}", name,
-                join(kScalingNames, ", "), suggestion(name, kScalingNames));
-  return static_cast<Scaling>(known - kScalingNames.begin());
+  return static_cast<Scaling>(name_index("scaling", name, kScalingNames));
 }
 
 std::string_view to_string(Scaling scaling) {

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "thinwire/base/error.hpp"
-#include "thinwire/base/text.hpp"
+#include "thinwire/base/named.hpp"
 
 namespace thinwire::cost {
 namespace {
@@ -60,15 +60,6 @@ struct PlanEntry {
 constexpr std::array kPlans = {PlanEntry{"single", plan_single}, PlanEntry{"voltage", plan_voltage},
                                PlanEntry{"prism", plan_prism}};
 
-const PlanEntry& find_plan(std::string_view name) {
-  const auto entry = std::ranges::find(kPlans, name, &PlanEntry::name);
-  if (entry != kPlans.end()) return *entry;
-  std::vector<std::string_view> known;
-  for (const PlanEntry& plan : kPlans) known.push_back(plan.name);
-  throw InputError(fmt::format("strategy={} is unknown (known: {}){}", name, join(known, ", "),
-                               suggestion(name, known)));
-}
-
 void check(const Workload& workload) {
   require_input(workload.tokens >= 1, "tokens={}: a sequence has at least one token",
                 workload.tokens);
@@ -84,7 +75,7 @@ void check(const Workload& workload) {
 }  // namespace
 
 Plan make_plan(const Workload& workload) {
-  const PlanEntry& entry = find_plan(workload.strategy);
+  const PlanEntry& entry = find_named("strategy", workload.strategy, kPlans);
   check(workload);
   const std::vector<Slice> slices =
       partition(workload.tokens, workload.devices, workload.partition, workload.weights);

@@ -7,7 +7,7 @@
 #include "fabric/throttled_fabric.hpp"
 #include "fabric/virtual_fabric.hpp"
 #include "thinwire/base/error.hpp"
-#include "thinwire/base/text.hpp"
+#include "thinwire/base/named.hpp"
 #include "thinwire/fabric/watchdog.hpp"
 
 namespace thinwire::fabric {
@@ -59,12 +59,7 @@ void check_options(const FabricOptions& options, const Transport& transport) {
 }  // namespace
 
 Clock parse_clock(std::string_view name) {
-  std::array<std::string_view, kClocks.size()> names;
-  std::ranges::transform(kClocks, names.begin(), &ClockEntry::name);
-  const auto* const entry = std::ranges::find(kClocks, name, &ClockEntry::name);
-  require_input(entry != kClocks.end(), "clock '{}' is not known: give one of {}{}", name,
-                join(names, ", "), suggestion(name, names));
-  return entry->clock;
+  return find_named("clock", name, kClocks).clock;
 }
 
 std::string_view to_string(Clock clock) {

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "thinwire/base/error.hpp"
-#include "thinwire/base/text.hpp"
+#include "thinwire/base/named.hpp"
 
 namespace thinwire::fabric {
 namespace {
@@ -28,12 +28,7 @@ const TopologyEntry& entry_of(Topology topology) {
 }  // namespace
 
 Topology parse_topology(std::string_view name) {
-  std::array<std::string_view, kTopologies.size()> names;
-  std::ranges::transform(kTopologies, names.begin(), &TopologyEntry::name);
-  const auto* const entry = std::ranges::find(kTopologies, name, &TopologyEntry::name);
-  require_input(entry != kTopologies.end(), "topology '{}' is not known: give one of {}{}", name,
-                join(names, ", "), suggestion(name, names));
-  return entry->topology;
+  return find_named("topology", name, kTopologies).topology;
 }
 
 std::string_view to_string(Topology topology) {

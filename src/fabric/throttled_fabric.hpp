@@ -33,7 +33,7 @@ class ThrottledFabric final : public Fabric {
     Time published;
     Time ready;  ///< published, and on a shared medium nobody else sends
     Time send_start, send_end;
-    Time met;    ///< all have published (shared: and sent)
+    Time met;  ///< all have published (shared: and sent)
     Time done;
     std::exception_ptr error;
     bool is_done = false;

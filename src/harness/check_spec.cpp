@@ -24,16 +24,25 @@ void check_names(const RunSpec& spec) {
                 suggestion(spec.model, presets), join(presets, ", "));
 }
 
+// Far beyond what is of use, and far below what exhausts a machine before any work is done.
+constexpr int kMaxThreads = 1024;
+constexpr Index kMaxTokens = 1'000'000;
+
 void check_counts(const RunSpec& spec) {
   require_input(spec.devices >= 1, "--devices={}: at least one device is needed", spec.devices);
   require_input(spec.threads >= 1, "--threads={}: a device computes with at least one thread",
                 spec.threads);
+  require_input(spec.threads <= kMaxThreads, "--threads={}: a device has at most {}", spec.threads,
+                kMaxThreads);
   require_input(spec.iterations >= 1, "--iterations={}: at least one is needed to report a time",
                 spec.iterations);
   require_input(spec.warmup >= 0, "--warmup={}: 0 or more iterations can precede the reported ones",
                 spec.warmup);
   require_input(spec.sample >= 0, "--sample={}: samples of a file are counted from 0", spec.sample);
+  require_input(spec.sample == 0 || !spec.input.empty(),
+                "--sample={}: a sample of the file of --input, which is not given", spec.sample);
   require_input(spec.tokens >= 0, "--tokens={}: a length, or 0 for the model's own", spec.tokens);
+  require_input(spec.tokens <= kMaxTokens, "--tokens={}: at most {}", spec.tokens, kMaxTokens);
   require_input(!spec.hidden || !spec.outputs.empty(),
                 "--hidden=on: hidden states go into the file of --outputs, which is not given");
 }
@@ -106,9 +115,10 @@ void check_clock(const RunSpec& spec) {
 }
 
 void check_model(const RunSpec& spec, const model::ModelConfig& config) {
-  if (spec.tokens == 0 || spec.tokens == config.tokens) return;
-  require_input(config.is_text(), "--tokens={}: {} always has {} (only text models vary)",
-                spec.tokens, config.name, config.tokens);
+  if (spec.tokens == 0) return;
+  require_input(config.is_text() || spec.tokens == config.tokens,
+                "--tokens={}: {} always has {} (only text models vary)", spec.tokens, config.name,
+                config.tokens);
   require_input(spec.tokens <= config.max_tokens || model::is_preset(spec.model),
                 "--tokens={}: {} has positions for {}", spec.tokens, config.name,
                 config.max_tokens);

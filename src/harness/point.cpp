@@ -47,6 +47,9 @@ Point make_point(RunSpec spec) {
   for (const model::ModelInput& sequence : point.sample.sequences) {
     model::check_input(sequence, point.config);
     const Index tokens = sequence.tokens(point.config);
+    require_input(point.spec.tokens == 0 || point.spec.tokens == tokens,
+                  "--tokens={} with --input={}: sample {} has {} (leave --tokens away)",
+                  point.spec.tokens, point.spec.input, point.spec.sample, tokens);
     if (std::ranges::find(point.lengths, tokens) == point.lengths.end())
       point.lengths.push_back(tokens);
     if (const auto reason = misfit(point.spec, point.config, tokens)) {

@@ -214,7 +214,7 @@ std::string_view to_string(Status status) {
 Json to_json(const Result& result) {
   const bool has_figures = !result.predictions.empty() || !result.operations.empty();
   return {{"schema", kResultSchema},
-          {"id", spec_id(result.spec, to_string(result.source))},
+          {"id", spec_id(result.spec, to_string(result.source), result.model_fingerprint)},
           {"status", to_string(result.status)},
           {"reason", or_null(result.reason)},
           {"source", to_string(result.source)},

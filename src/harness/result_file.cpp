@@ -86,13 +86,15 @@ std::string read_text(const std::filesystem::path& file) {
   return std::move(text).str();
 }
 
-void require_writable(const std::filesystem::path& file) {
+void require_writable(std::string_view option, const std::filesystem::path& file) {
   std::error_code ignored;
+  require_input(!std::filesystem::is_directory(file, ignored),
+                "--{}={}: a folder, where a file is needed", option, file.string());
   const bool is_there = std::filesystem::exists(file, ignored);
   const std::filesystem::path place =
       is_there ? file : (file.has_parent_path() ? file.parent_path() : ".");
-  require_input(::access(place.c_str(), W_OK) == 0, "cannot write {}: {}", file.string(),
-                std::strerror(errno));
+  require_input(::access(place.c_str(), W_OK) == 0, "--{}={}: cannot be written ({})", option,
+                file.string(), std::strerror(errno));
 }
 
 void write_once(int descriptor, std::string_view text, const std::filesystem::path& file,
@@ -135,14 +137,14 @@ off_t file_size(int descriptor) {
 
 ResultFile::ResultFile(std::filesystem::path file) : file_(std::move(file)) {
   if (is_stdout()) return;
-  std::error_code ignored;
-  if (std::filesystem::exists(file_, ignored)) {
+  require_writable("json", file_);
+  // A pipe or a device holds no records; reading it could wait for ever.
+  if (std::error_code ignored; std::filesystem::is_regular_file(file_, ignored)) {
     for (const Json& record : parse_content(read_text(file_), file_).records) {
       const std::string status = record.value("status", "");
       if (status == "ok" || status == "skipped") finished_ids_.insert(record.value("id", ""));
     }
   }
-  require_writable(file_);
 }
 
 void ResultFile::append(const Json& record) {
@@ -166,6 +168,12 @@ void ResultFile::append(const Json& record) {
     line = fmt::format("\n{}", line);
   }
   write_once(descriptor.get(), line, file_, size);
+}
+
+void check_places(const RunSpec& spec) {
+  if (!spec.json.empty()) const ResultFile readable(spec.json);
+  if (!spec.outputs.empty()) require_writable("outputs", spec.outputs);
+  if (!spec.trace.empty()) require_writable("trace", spec.trace);
 }
 
 std::vector<Json> read_records(const std::filesystem::path& file) {

@@ -336,10 +336,12 @@ Json to_json(const RunSpec& spec) {
   return object;
 }
 
-std::string spec_id(const RunSpec& spec, std::string_view source) {
+std::string spec_id(const RunSpec& spec, std::string_view source, std::string_view fingerprint) {
   Json object = to_json(spec);
   object.erase("timeout");
-  return to_hex(fnv1a(fmt::format("{} {}", source, object.dump())));
+  std::string text = fmt::format("{} {}", source, object.dump());
+  if (!model::is_preset(spec.model)) text += fmt::format(" {}", fingerprint);
+  return to_hex(fnv1a(text));
 }
 
 }  // namespace thinwire::harness

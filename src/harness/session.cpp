@@ -90,7 +90,7 @@ void write_trace(const Point& point, std::span<const DeviceReport> reports) {
   std::vector<std::string> names;
   for (const fabric::Link& link : point.spec.links()) names.push_back(to_string(link));
   std::ofstream file(point.spec.trace);
-  file << fabric::chrome_trace(events, names, point.spec.devices).dump() << '\n';
+  file << fabric::chrome_trace(events, names, point.spec.devices).dump() << std::endl;
   require_input(file.good(), "--trace={}: cannot be written", point.spec.trace);
 }
 

@@ -89,7 +89,7 @@ std::optional<Range> parse_range(std::string_view text) {
   range.spacing = parts[1] == "lin" ? Range::Spacing::linear : Range::Spacing::logarithmic;
   const auto count = whole_text<int>(parts[2]);
   require_input(count && *count >= 2 && *count <= 100'000,
-                "'{}' has {} values (2 or more, both ends included)", text, parts[2]);
+                "'{}' has {} values (2 to 100000 are right, both ends included)", text, parts[2]);
   range.count = *count;
   return range;
 }

@@ -1,6 +1,7 @@
 #include "thinwire/harness/sweep_runner.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "thinwire/base/error.hpp"
 #include "thinwire/cost/modelled_time.hpp"
@@ -32,12 +33,23 @@ std::vector<double> work_of(const std::vector<RunSpec>& points,
   return work;
 }
 
+/// Of the weights in a folder; presets need none.
+std::string folder_fingerprint(const RunSpec& spec) {
+  return model::is_preset(spec.model) ? ""
+                                      : model::open_checkpoint(spec.model).weights->fingerprint();
+}
+
 /// Indices of the points that a file lacks.
 std::vector<std::size_t> remaining(const std::vector<RunSpec>& points, const ResultFile& file,
                                    Source source) {
+  std::map<std::string, std::string> fingerprints;  // each folder is read once
   std::vector<std::size_t> indices;
-  for (std::size_t i = 0; i < points.size(); ++i)
-    if (!file.finished_ids().contains(spec_id(points[i], to_string(source)))) indices.push_back(i);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const auto [entry, is_new] = fingerprints.try_emplace(points[i].model);
+    if (is_new) entry->second = folder_fingerprint(points[i]);
+    if (!file.finished_ids().contains(spec_id(points[i], to_string(source), entry->second)))
+      indices.push_back(i);
+  }
   return indices;
 }
 
@@ -46,7 +58,9 @@ SweepCounts counts_before(const std::vector<RunSpec>& points, std::size_t remain
 }
 
 Result skipped(const Point& point, Source source) {
-  return unfinished(point.spec, source, Status::skipped, point.skip_reason);
+  Result result = unfinished(point.spec, source, Status::skipped, point.skip_reason);
+  result.model_fingerprint = folder_fingerprint(point.spec);
+  return result;
 }
 
 }  // namespace

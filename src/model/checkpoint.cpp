@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "content_hash.hpp"
+#include "parallel_chunks.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/text.hpp"
 #include "thinwire/model/weight_source.hpp"
@@ -51,22 +52,12 @@ std::string shape_text(std::span<const Index> shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-/// Widened in chunks, so that threads share the work of a half-precision file.
+/// Threads share the work of a half-precision file.
 void widen_parallel(const TensorView& tensor, std::span<float> out) {
-  constexpr Index kChunk = Index{1} << 16;
-  const Index elements = std::ssize(out);
-  const Index chunks = (elements + kChunk - 1) / kChunk;
-#pragma omp parallel for schedule(static)
-  for (Index chunk = 0; chunk < chunks; ++chunk) {
-    const Index first = chunk * kChunk;
-    const Index count = std::min(kChunk, elements - first);
+  parallel_chunks(std::ssize(out), [&](Index first, Index count) {
     widen(tensor, first,
           out.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
-  }
-}
-
-bool is_floating(ElementType type) {
-  return type == ElementType::f32 || type == ElementType::f16 || type == ElementType::bf16;
+  });
 }
 
 bool can_be_borrowed(const TensorView& tensor) {
@@ -124,7 +115,7 @@ class CheckpointWeights final : public WeightSource {
     require_input(std::ranges::equal(tensor.shape, shape),
                   "{}: tensor {} has shape {}, but config.json asks for {}", file_.path().string(),
                   name, shape_text(tensor.shape), shape_text(shape));
-    require_input(is_floating(tensor.type),
+    require_input(is_floating_point(tensor.type),
                   "{}: tensor {} is of type {} (F32, F16 or BF16 is needed)", file_.path().string(),
                   name, tensor.type_name);
     return tensor;

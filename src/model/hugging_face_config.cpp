@@ -14,6 +14,9 @@ namespace {
 /// Text models run at this length unless they are told another one.
 constexpr Index kDefaultTextTokens = 256;
 
+/// Larger than any model has, small enough that no tensor has more bytes than 64 bits count.
+constexpr Index kLargestSize = Index{1} << 24, kMostPixels = Index{1} << 31;
+
 /// Reads keys of one config.json; what is missing or of the wrong kind is named with its file.
 class ConfigKeys {
  public:
@@ -36,11 +39,11 @@ class ConfigKeys {
   Index size_or(const char* key, Index otherwise) const { return has(key) ? size(key) : otherwise; }
 
   Index as_size(const char* key, const Json& value) const {
-    constexpr Index kLargest = Index{1} << 31;
     const bool fits =
-        value.is_number_integer() && value.get<Index>() >= 1 && value.get<Index>() <= kLargest;
-    require_input(fits, "config.json of {}: \"{}\" is {} (a positive whole number is needed)",
-                  model_, key, value.dump());
+        value.is_number_integer() && value.get<Index>() >= 1 && value.get<Index>() <= kLargestSize;
+    require_input(fits,
+                  "config.json of {}: \"{}\" is {} (a positive whole number up to {} is needed)",
+                  model_, key, value.dump(), kLargestSize);
     return value.get<Index>();
   }
 
@@ -141,6 +144,12 @@ void count_tokens(const ConfigKeys& keys, ModelConfig& config) {
   require_input(config.frames % config.tubelet_frames == 0,
                 "config.json of {}: tubelets of {} frames do not tile {} frames", keys.model(),
                 config.tubelet_frames, config.frames);
+  const double pixels = static_cast<double>(config.frames * config.channels) *
+                        static_cast<double>(config.image_size * config.image_size);
+  require_input(pixels <= static_cast<double>(kMostPixels),
+                "config.json of {}: {} frames of {} channels of {}x{} are {} values (at most {})",
+                keys.model(), config.frames, config.channels, config.image_size, config.image_size,
+                pixels, kMostPixels);
   const Index side = config.image_size / config.patch;
   config.tokens = config.max_tokens = config.frames / config.tubelet_frames * side * side + 1;
 }

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "thinwire/base/error.hpp"
-#include "thinwire/base/text.hpp"
+#include "thinwire/base/named.hpp"
 
 namespace thinwire::model {
 namespace {
@@ -84,13 +84,6 @@ constexpr auto kPresetNames = [] {
   return names;
 }();
 
-const Preset& find_preset(std::string_view name) {
-  const auto* entry = std::ranges::find(kPresets, name, &Preset::name);
-  require_input(entry != kPresets.end(), "model={} is not a preset (known: {}){}", name,
-                join(kPresetNames, ", "), suggestion(name, kPresetNames));
-  return *entry;
-}
-
 }  // namespace
 
 std::span<const std::string_view> preset_names() {
@@ -102,11 +95,11 @@ bool is_preset(std::string_view name) {
 }
 
 ModelConfig preset(std::string_view name) {
-  return find_preset(name).make();
+  return find_named("model", name, kPresets).make();
 }
 
 std::string_view preset_summary(std::string_view name) {
-  return find_preset(name).summary;
+  return find_named("model", name, kPresets).summary;
 }
 
 }  // namespace thinwire::model

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "parallel_chunks.hpp"
 #include "thinwire/base/random.hpp"
 #include "thinwire/base/text.hpp"
 #include "thinwire/model/weight_source.hpp"
@@ -10,8 +11,6 @@
 namespace thinwire::model {
 namespace {
 
-/// Elements a thread generates at once: small enough to balance, large enough to be cheap.
-constexpr Index kChunk = Index{1} << 16;
 constexpr float kDeviation = 0.02F;  // initializer_range of all four families
 
 bool is_norm(std::string_view name) {
@@ -22,16 +21,11 @@ bool is_norm(std::string_view name) {
 /// A tensor's elements depend on its name and the seed alone, whoever makes them.
 void fill_random(const std::string& name, std::uint64_t seed, std::span<float> out) {
   const RandomStream stream(name, seed);
-  const Index elements = std::ssize(out);
-  const Index chunks = (elements + kChunk - 1) / kChunk;
-#pragma omp parallel for schedule(static)
-  for (Index chunk = 0; chunk < chunks; ++chunk) {
-    const Index first = chunk * kChunk;
-    const Index count = std::min(kChunk, elements - first);
+  parallel_chunks(std::ssize(out), [&](Index first, Index count) {
     stream.fill_symmetric(
         out.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)), kDeviation,
         static_cast<std::uint64_t>(first));
-  }
+  });
 }
 
 /// Everything that the function computed by random weights depends on.

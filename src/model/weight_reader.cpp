@@ -38,11 +38,12 @@ ops::Linear WeightReader::make(MatrixView<const float> weight, std::span<const f
 }
 
 Matrix<float> WeightReader::table(const std::string& full_name, std::span<const Index> shape) {
+  // First the values: a shape that the file does not have is refused before room is made for it.
+  std::span<const float> values;
+  if (!attaches()) values = source_.values(full_name, shape, weight_scratch_);
   const Index cols = shape.back();
   Matrix<float> table(product(shape) / cols, cols, place_.memory, Matrix<float>::Fill::none);
-  if (!attaches())
-    std::ranges::copy(source_.values(full_name, shape, weight_scratch_),
-                      table.view().elements().begin());
+  std::ranges::copy(values, table.view().data());
   return table;
 }
 

@@ -47,9 +47,9 @@ PackedMatmul::Prepared& PackedMatmul::prepared(Index rows) const {
     if (const auto found = prepared_.find(key); found != prepared_.end()) return *found->second;
   }
   const std::unique_lock lock(mutex_);
-  auto& slot = prepared_[key];
-  if (slot == nullptr) slot = prepare(rows);  // another thread may have been first
-  return *slot;
+  if (const auto found = prepared_.find(key); found != prepared_.end())
+    return *found->second;  // another thread was first
+  return *prepared_.emplace(key, prepare(rows)).first->second;
 }
 
 std::unique_ptr<PackedMatmul::Prepared> PackedMatmul::prepare(Index rows) const {

@@ -9,14 +9,10 @@ namespace {
 
 using compress::Scaling;
 
-struct Room {
-  Index means = 0;     ///< L
-  Index received = 0;  ///< P * L
-  Index repeated = 0;  ///< N, for Scaling::duplicate
-  Index remote = 0;    ///< rows that K and V are projected from, beside the local ones
-};
+}  // namespace
 
-Room room_for(const StrategyOptions& options, std::span<const Layout> layouts) {
+PrismExchange::Room PrismExchange::room_for(const StrategyOptions& options,
+                                            std::span<const Layout> layouts) {
   Room room;
   for (const Layout& layout : layouts) {
     const Index segments = segments_for(options, layout.tokens(), layout.devices());
@@ -31,8 +27,6 @@ Room room_for(const StrategyOptions& options, std::span<const Layout> layouts) {
   return room;
 }
 
-}  // namespace
-
 Index segments_for(const StrategyOptions& options, Index tokens, int devices) {
   if (options.segments > 0) return options.segments;
   return compress::segments_for_rate(tokens, devices, options.compression_rate);
@@ -40,10 +34,11 @@ Index segments_for(const StrategyOptions& options, Index tokens, int devices) {
 
 PrismExchange::PrismExchange(const model::Model& model, const DeviceRole& role,
                              const StrategyOptions& options, std::span<const Layout> layouts)
-    : RowExchange(model, role, room_for(options, layouts).received,
-                  room_for(options, layouts).remote),
-      options_(options) {
-  const Room room = room_for(options, layouts);
+    : PrismExchange(model, role, options, room_for(options, layouts)) {}
+
+PrismExchange::PrismExchange(const model::Model& model, const DeviceRole& role,
+                             const StrategyOptions& options, const Room& room)
+    : RowExchange(model, role, room.received, room.remote), options_(options) {
   const Index columns = std::max(room.received, room.repeated);
   table_.reserve(static_cast<std::size_t>(room.received));
   means_ = Matrix<float>(room.means, model.config().hidden, role.memory);
@@ -67,16 +62,15 @@ void PrismExchange::on_begin(const Layout& layout, const model::ModelInput& inpu
 
 void PrismExchange::list_segments(const Layout& layout, const model::ModelInput& input) {
   table_.clear();
-  for (const Slice& slice : layout.slices) {
-    const Index length = slice.size / segments_;
+  for (const Slice& slice : layout.slices)
     for (Index s = 0; s < segments_; ++s) {
-      const Index begin = slice.begin + s * length;
-      const Index end = s + 1 < segments_ ? begin + length : slice.end();
+      Slice tokens = compress::segment_rows(slice.size, segments_, s);
+      tokens.begin += slice.begin;
       Index real = 0;
-      for (Index token = begin; token < end; ++token) real += input.is_real(token) ? 1 : 0;
-      table_.push_back({{begin, end - begin}, real});
+      for (Index token = tokens.begin; token < tokens.end(); ++token)
+        real += input.is_real(token) ? 1 : 0;
+      table_.push_back({tokens, real});
     }
-  }
 }
 
 /// A column per mean, weighted as scaling says; for duplicates a column per token, of which those

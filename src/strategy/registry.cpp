@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "thinwire/base/text.hpp"
+#include "thinwire/base/named.hpp"
 #include "thinwire/strategy/prism.hpp"
 #include "thinwire/strategy/sequence_parallel.hpp"
 #include "thinwire/strategy/strategy.hpp"
@@ -9,10 +9,6 @@
 
 namespace thinwire::strategy {
 namespace {
-
-Index longest(std::span<const Layout> layouts) {
-  return std::ranges::max(layouts, {}, &Layout::tokens).tokens();
-}
 
 std::unique_ptr<Strategy> make_single(const model::Model& model, const StrategyOptions& options,
                                       const DeviceRole& role) {
@@ -67,11 +63,7 @@ std::vector<std::string_view> strategy_names() {
 
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const model::Model& model,
                                         const StrategyOptions& options, const DeviceRole& role) {
-  const auto* const entry = std::ranges::find(kStrategies, name, &StrategyEntry::name);
-  const std::vector<std::string_view> names = strategy_names();
-  require_input(entry != kStrategies.end(), "strategy={} is unknown{}; known: {}", name,
-                suggestion(name, names), join(names, ", "));
-  return entry->make(model, options, role);
+  return find_named("strategy", name, kStrategies).make(model, options, role);
 }
 
 }  // namespace thinwire::strategy

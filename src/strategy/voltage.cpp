@@ -5,10 +5,6 @@
 namespace thinwire::strategy {
 namespace {
 
-Index longest(std::span<const Layout> layouts) {
-  return std::ranges::max(layouts, {}, &Layout::tokens).tokens();
-}
-
 Index most_remote(std::span<const Layout> layouts) {
   return std::ranges::max(layouts, {}, &Layout::remote_tokens).remote_tokens();
 }

@@ -206,11 +206,11 @@ T load(const std::byte* from, std::size_t i) {
   return value;
 }
 
+}  // namespace
+
 bool is_floating_point(ElementType type) {
   return type == ElementType::f32 || type == ElementType::f16 || type == ElementType::bf16;
 }
-
-}  // namespace
 
 SafetensorsFile::Mapping::Mapping(const std::filesystem::path& file) {
   const FileDescriptor descriptor(file);

@@ -5,6 +5,7 @@ import os
 import shutil
 
 import pytest
+from conftest import MODELS
 
 VIT = ("--model", "vit-base-16")
 
@@ -55,6 +56,33 @@ BAD_OPTIONS = {
     "rate without a unit": ((*VIT, "--rate", "10"), ("--rate", "10", "unit", "Mbps")),
     "latency without a unit": ((*VIT, "--latency", "2"), ("--latency", "2", "ms")),
     "no threads": ((*VIT, "--threads", "0"), ("--threads", "0", "at least one")),
+    "more threads than any machine has": (
+        (*VIT, "--threads", "100000"),
+        ("--threads", "100000", "1024"),
+    ),
+    "more tokens than fit anywhere": (
+        ("--model", "bert-base", "--tokens", "99999999999999"),
+        ("--tokens", "99999999999999", "at most"),
+    ),
+    "too many rates": (
+        (*VIT, "--rate", "1Mbps..10Mbps:log:1000000"),
+        ("--rate", "1000000", "2 to 100000"),
+    ),
+    "a sample of no file": ((*VIT, "--sample", "3"), ("--sample", "3", "--input")),
+    "a switch followed by another word": ((*VIT, "--cold-weights", "maybe"), ("'maybe'",)),
+    "one dash": ((*VIT, "-d", "2"), ("'-d'", "--")),
+    "a timeline in a missing folder": (
+        (*VIT, "--trace", "absent/trace.json"),
+        ("--trace=absent/trace.json", "No such file"),
+    ),
+    "outputs in a missing folder": (
+        (*VIT, "--devices", "2", "--outputs", "absent/out.safetensors"),
+        ("--outputs=absent/out.safetensors", "No such file"),
+    ),
+    "outputs in the place of a folder": (
+        (*VIT, "--devices", "2", "--outputs", "/"),
+        ("--outputs=/", "folder"),
+    ),
     "no devices": ((*VIT, "--devices", "0"), ("--devices", "0")),
     "no iterations": ((*VIT, "--iterations", "0"), ("--iterations", "0")),
     "modelled clock without a device's rate": (
@@ -109,6 +137,40 @@ def test_sweep_documents_are_checked_before_anything_runs(
     done = thinwire(command, path, "--json", "result.jsonl")
 
     assert_refused(done, *fragments)
+    assert thinwire.files() == []
+
+
+def test_run_refuses_a_result_file_in_a_missing_folder(thinwire, vit_tiny):
+    done = thinwire("run", "--model", vit_tiny, "--devices", "2", "--json", "absent/result.jsonl")
+
+    assert_refused(done, "--json=absent/result.jsonl", "No such file")
+
+
+def test_more_tokens_than_a_checkpoint_has_positions_are_refused(thinwire):
+    done = thinwire("run", "--model", MODELS / "bert-tiny", "--tokens", "65")
+
+    assert_refused(done, "--tokens=65", "positions for 64")
+
+
+def test_tokens_beside_a_sample_of_another_length_are_refused(thinwire, tmp_path):
+    sample = tmp_path / "sample.safetensors"
+    header = json.dumps({"input": {"dtype": "I32", "shape": [9], "data_offsets": [0, 36]}})
+    sample.write_bytes(len(header).to_bytes(8, "little") + header.encode() + bytes(36))
+
+    done = thinwire("run", "--model", MODELS / "bert-tiny", "--input", sample, "--tokens", "7")
+
+    assert_refused(done, "--tokens=7", "9")
+
+
+def test_a_switch_of_the_command_is_on_or_off(thinwire):
+    assert_refused(thinwire("sweep", "--dry-run=maybe"), "--dry-run=maybe", "on or off")
+
+
+def test_a_sweep_has_one_result_file(thinwire, write_document, vit_tiny):
+    points = [{"json": "a.jsonl"}, {"json": "b.jsonl", "seed": 1}]
+    document = write_document({"base": {"model": str(vit_tiny)}, "points": points})
+
+    assert_refused(thinwire("sweep", document), "a.jsonl", "b.jsonl")
     assert thinwire.files() == []
 
 

@@ -59,3 +59,20 @@ def test_run_prints_the_latency_for_people(thinwire, vit_tiny):
     assert done.returncode == 0, done.stderr
     assert "latency" in done.stdout.lower()
     assert thinwire.files() == []
+
+
+def test_help_shows_defaults_and_the_states_of_switches(thinwire):
+    text = " ".join(thinwire("run", "--help").stdout.split())
+
+    assert "reported iterations (default 10)" in text
+    assert "--hidden [on|off]" in text
+
+
+def test_one_dash_h_is_help(thinwire):
+    assert thinwire("run", "-h").stdout == thinwire("run", "--help").stdout
+
+
+def test_small_models_have_operations_too(thinwire, vit_tiny):
+    text = thinwire("predict", "--model", vit_tiny).stdout
+
+    assert "MFLOPs in all" in text and " 0.00 " not in text

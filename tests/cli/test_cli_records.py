@@ -1,6 +1,7 @@
 """What run, sweep and predict write."""
 
 import json
+import shutil
 
 import jsonschema
 import pytest
@@ -87,6 +88,28 @@ def test_a_sweep_skips_finished_points(thinwire, vit_tiny, write_document):
     assert strategies == ["single", "voltage", "prism"]
 
 
+def test_a_sweep_tells_models_of_one_name_apart(thinwire, vit_tiny, write_document, tmp_path):
+    for folder, changed in (("a", 0), ("b", 1)):
+        copy = shutil.copytree(vit_tiny, tmp_path / folder / "model")
+        weights = copy / "model.safetensors"
+        weights.chmod(0o644)
+        data = bytearray(weights.read_bytes())
+        data[-4] ^= changed  # the lowest bits of the last weight
+        weights.write_bytes(data)
+    first, second = (
+        write_document(small_sweep(tmp_path / folder / "model", [SINGLE]), f"{folder}.json")
+        for folder in "ab"
+    )
+    thinwire.records("sweep", first)
+
+    records = thinwire.records("sweep", second)
+
+    assert len(records) == 2
+    assert records[0]["spec"]["model"] == records[1]["spec"]["model"] == "model"
+    assert records[0]["id"] != records[1]["id"]
+    assert len(thinwire.records("sweep", second)) == 2  # and knows its own
+
+
 def test_a_sweep_repeats_failed_points(thinwire, vit_tiny, write_document):
     document = write_document(small_sweep(vit_tiny, [SINGLE]))
     result = thinwire.folder / "sweep.jsonl"
@@ -146,6 +169,39 @@ def test_dry_run_prints_the_points_and_runs_none(thinwire, vit_tiny, write_docum
     assert thinwire.files() == []
 
 
+def test_a_switch_leaves_the_document_behind_it_alone(thinwire, vit_tiny, write_document):
+    document = write_document(small_sweep(vit_tiny, [SINGLE, VOLTAGE]))
+
+    done = thinwire("sweep", "--dry-run", document)
+
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ["model=vit-tiny"] * 2
+
+
+def test_dry_run_off_runs(thinwire, vit_tiny, write_document):
+    document = write_document(small_sweep(vit_tiny, [SINGLE]))
+
+    assert len(thinwire.records("sweep", "--dry-run", "off", document)) == 1
+
+
+@pytest.mark.parametrize("command", ["sweep", "predict"])
+def test_a_document_can_name_the_result_file(command, thinwire, vit_tiny, write_document):
+    document = small_sweep(vit_tiny, [SINGLE])
+    document["base"]["json"] = "own.jsonl"
+
+    done = thinwire(command, write_document(document))
+
+    assert done.returncode == 0, done.stderr
+    assert thinwire.files() == ["own.jsonl"]
+
+
+def test_records_go_to_a_device_file(thinwire, vit_tiny):
+    done = thinwire("run", "--model", vit_tiny, *FAST, "--json", "/dev/stdout")
+
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[0])["status"] == "ok"
+
+
 def test_predict_equals_a_modelled_run(thinwire, vit_tiny, write_document):
     document = write_document(small_sweep(vit_tiny, [SINGLE, VOLTAGE, PRISM_POINT, DUPLICATE]))
     assert thinwire("sweep", document, "--json", "measured.jsonl").returncode == 0
@@ -157,6 +213,18 @@ def test_predict_equals_a_modelled_run(thinwire, vit_tiny, write_document):
     assert len(measured) == len(predicted) == 4
     for ours, theirs in zip(measured, predicted):
         assert_same_figures(ours, theirs)
+
+
+def test_predict_under_mpirun_speaks_once(thinwire, vit_tiny):
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    done = thinwire(
+        "predict", "--model", vit_tiny, "--strategy", "voltage", "--devices", "2", "--json", "result.jsonl",
+        prefix=("mpirun", "--oversubscribe", "-n", "2"), environment=as_root,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert len(thinwire.read("result.jsonl")) == 1
 
 
 def assert_same_figures(run, prediction):

@@ -132,7 +132,6 @@ TEST(SegmentMeans, RunWithoutARealRowBecomesAZeroRow) {
     EXPECT_EQ(means(1, col), 0.0F);
     EXPECT_EQ(means(2, col), input(5, col));
   }
-  EXPECT_EQ(real_counts(real, 3), (std::vector<Index>{2, 0, 1}));
 }
 
 TEST(SegmentMeans, PaddedRowsMayHoldAnything) {
@@ -178,24 +177,6 @@ TEST(SegmentMeans, RefuseShapesThatDoNotFit) {
   EXPECT_THROW(segment_means(input.view(), {}, no_rows.view()), Error);
   EXPECT_THROW(segment_means(input.view(), {}, two_cols.view()), Error);
   EXPECT_THROW(segment_means(input.view(), Flags{1, 1, 1}, means.view()), Error);
-}
-
-TEST(RealCounts, AddUpToTheRealRows) {
-  for (const auto& [rows, segments, cols] : kShapes) {
-    const Flags real = random_flags(rows, 11);
-
-    const std::vector<Index> counts = real_counts(real, segments);
-
-    Index sum = 0;
-    for (const Index count : counts) sum += count;
-    EXPECT_EQ(std::ssize(counts), segments);
-    EXPECT_EQ(sum, std::ranges::count(real, 1));
-  }
-}
-
-TEST(RealCounts, RefuseMoreSegmentsThanRows) {
-  EXPECT_THROW(real_counts(Flags{1, 1}, 3), Error);
-  EXPECT_THROW(real_counts(Flags{1, 1}, 0), Error);
 }
 
 }  // namespace

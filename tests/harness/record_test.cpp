@@ -176,7 +176,7 @@ TEST(Record, OfAPointThatDidNotRunSaysWhy) {
   EXPECT_EQ(record["reason"], "too large");
   EXPECT_TRUE(record["time"].is_null());
   EXPECT_TRUE(record["operations"].is_null());
-  EXPECT_EQ(record["id"], spec_id(RunSpec{}, "measured"));
+  EXPECT_EQ(record["id"], spec_id(RunSpec{}, "measured", ""));
 }
 
 TEST(Record, StartsWithItsSchema) {

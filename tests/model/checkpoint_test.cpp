@@ -8,6 +8,7 @@
 #include "support/single_pass.hpp"
 #include "support/temporary_folder.hpp"
 #include "thinwire/model/weight_source.hpp"
+#include "thinwire/tensor/tracking_resource.hpp"
 
 namespace thinwire::model {
 namespace {
@@ -128,6 +129,19 @@ TEST(Checkpoint, NamesAMisshapenTensorWithBothShapes) {
 
   EXPECT_TRUE(test::mentions(test::input_error([&] { changed.load(); }),
                              {"h.0.mlp.c_fc.weight", "[192, 48]", "[48, 192]"}));
+}
+
+TEST(Checkpoint, MakesNoRoomForATableThatTheFileDoesNotHave) {
+  ChangedModel changed("gpt2-tiny");
+  changed.json["vocab_size"] = 1 << 20;
+  Checkpoint checkpoint = changed.open();
+  TrackingResource memory;
+
+  const std::string message =
+      test::input_error([&] { Model(checkpoint.config, *checkpoint.weights, {&memory}); });
+
+  EXPECT_TRUE(test::mentions(message, {"wte.weight", "[1048576, 48]"}));
+  EXPECT_EQ(memory.allocations(), 0);
 }
 
 TEST(Checkpoint, NamesATensorOfTheWrongType) {

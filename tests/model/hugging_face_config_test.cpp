@@ -96,6 +96,8 @@ TEST(HuggingFaceConfig, RefusesWhatItDoesNotSupport) {
       {"vit-tiny", "hidden_size", nullptr, {"tiny", "hidden_size", "missing"}},
       {"vit-tiny", "hidden_size", "48", {"hidden_size", "\"48\"", "whole number"}},
       {"vit-tiny", "hidden_size", 0, {"hidden_size", "0", "positive"}},
+      {"vit-tiny", "hidden_size", 16777217, {"hidden_size", "16777217", "up to 16777216"}},
+      {"vit-tiny", "image_size", 65536, {"3 channels", "65536x65536", "at most"}},
       {"vit-tiny", "num_attention_heads", 5, {"5 heads", "48"}},
       {"vit-tiny", "patch_size", 5, {"patches of 5", "32"}},
       {"vit-tiny", "layer_norm_eps", "tiny", {"layer_norm_eps"}},

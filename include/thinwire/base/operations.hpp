@@ -15,9 +15,9 @@ std::string_view to_string(Convention convention);
 
 /// What operators did, or a formula says they will do: exact integers, summed by kind.
 struct Operations {
-  std::int64_t matmul_macs = 0;         ///< multiply-accumulates of every matrix product
+  std::int64_t matmul_macs = 0;  ///< multiply-accumulates of every matrix product
   std::int64_t layer_norm_elements = 0;
-  std::int64_t softmax_elements = 0;    ///< scores, hidden columns included (computed densely)
+  std::int64_t softmax_elements = 0;  ///< scores, hidden columns included (computed densely)
   std::int64_t gelu_elements = 0;
   std::int64_t residual_elements = 0;
   std::int64_t bias_elements = 0;

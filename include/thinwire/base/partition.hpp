@@ -16,7 +16,7 @@ struct Slice {
 };
 
 enum class PartitionPolicy {
-  paper,     ///< floor(N/P) rows each, the last device also takes the remainder (PRISM, Algorithm 1)
+  paper,  ///< floor(N/P) rows each, the last device also takes the remainder (PRISM, Algorithm 1)
   balanced,  ///< sizes differ by at most one, the first devices take the extra row
   weighted,  ///< in proportion to device speed, largest remainder, ties to the lower device
 };

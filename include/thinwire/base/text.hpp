@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,6 +18,11 @@ std::string_view closest_name(std::string_view name, std::span<const std::string
 
 /// " (did you mean x?)" or "", to be appended to a message about an unknown name.
 std::string suggestion(std::string_view name, std::span<const std::string_view> candidates);
+
+/// Where `name` stands among `known`. Throws InputError otherwise:
+/// "<what>=<name> is unknown (did you mean x?); known: x, y".
+std::size_t name_index(std::string_view what, std::string_view name,
+                       std::span<const std::string_view> known);
 
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(std::span<const std::string_view> parts, std::string_view separator);

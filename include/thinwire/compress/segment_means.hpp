@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "thinwire/compress/segments.hpp"
 #include "thinwire/tensor/matrix_view.hpp"
@@ -19,8 +18,5 @@ namespace thinwire::compress {
 /// Source: PRISM, section "Segment Means", Algorithm 2.
 void segment_means(MatrixView<const float> input, std::span<const std::uint8_t> real,
                    MatrixView<float> means);
-
-/// Real rows of each run: the repeat counts g.   real [n_p] as above (never empty)
-std::vector<Index> real_counts(std::span<const std::uint8_t> real, Index segments);
 
 }  // namespace thinwire::compress

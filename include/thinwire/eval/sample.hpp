@@ -12,9 +12,9 @@ namespace thinwire::eval {
 /// the right answer.
 struct Sample {
   std::vector<model::ModelInput> sequences;
-  std::optional<int> label;     ///< the true class
-  std::optional<float> score;   ///< a pair's human similarity
-  bool is_bytes = false;        ///< one byte a token: perplexity is bits per byte
+  std::optional<int> label;    ///< the true class
+  std::optional<float> score;  ///< a pair's human similarity
+  bool is_bytes = false;       ///< one byte a token: perplexity is bits per byte
 };
 
 /// Loads sample `index` of `file` for a model: a JPEG or PNG, or a safetensors data file

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "thinwire/base/json.hpp"
+#include "thinwire/harness/run_spec.hpp"
 
 namespace thinwire::harness {
 
@@ -31,6 +32,10 @@ class ResultFile {
   std::filesystem::path file_;
   std::set<std::string> finished_ids_;
 };
+
+/// Throws InputError unless all that a spec asks for can be written: the result file, outputs and
+/// timeline. Writes nothing; called before a run, not after it.
+void check_places(const RunSpec& spec);
 
 /// All records of a file, for tables. Throws InputError as ResultFile does, and when it is absent.
 std::vector<Json> read_records(const std::filesystem::path& file);

@@ -97,7 +97,8 @@ KeyValues key_values(const Json& object);
 Json to_json(const RunSpec& spec);
 
 /// Identifies a point of a sweep: 16 hex digits from the record's spec (but for the timeout, which
-/// changes no result) and the source, "measured" or "predicted".
-std::string spec_id(const RunSpec& spec, std::string_view source);
+/// changes no result), the source, "measured" or "predicted", and the fingerprint of the weights,
+/// which tells folders of one name apart (a preset's follows from the spec and is left out).
+std::string spec_id(const RunSpec& spec, std::string_view source, std::string_view fingerprint);
 
 }  // namespace thinwire::harness

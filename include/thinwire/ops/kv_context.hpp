@@ -32,8 +32,8 @@ class KvContext {
 
  private:
   Matrix<float> kv_;
-  Matrix<float> log_counts_;       // [1, capacity]
-  Matrix<std::int32_t> last_;      // [1, capacity]
+  Matrix<float> log_counts_;   // [1, capacity]
+  Matrix<std::int32_t> last_;  // [1, capacity]
   Index columns_ = 0;
 };
 

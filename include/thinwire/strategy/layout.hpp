@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <span>
 #include <vector>
 
 #include "thinwire/base/partition.hpp"
@@ -16,5 +18,10 @@ struct Layout {
   Index local_tokens() const { return local().size; }
   Index remote_tokens() const { return tokens() - local_tokens(); }
 };
+
+/// N of the longest sequence.
+inline Index longest(std::span<const Layout> layouts) {
+  return std::ranges::max(layouts, {}, &Layout::tokens).tokens();
+}
 
 }  // namespace thinwire::strategy

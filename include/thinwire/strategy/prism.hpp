@@ -18,6 +18,17 @@ class PrismExchange final : public RowExchange {
                 std::span<const Layout> layouts);
 
  private:
+  /// The largest that any layout needs.
+  struct Room {
+    Index means = 0;     ///< L
+    Index received = 0;  ///< P * L
+    Index repeated = 0;  ///< N, for Scaling::duplicate
+    Index remote = 0;    ///< rows that K and V are projected from, beside the local ones
+  };
+  static Room room_for(const StrategyOptions& options, std::span<const Layout> layouts);
+  PrismExchange(const model::Model& model, const DeviceRole& role, const StrategyOptions& options,
+                const Room& room);
+
   /// One segment of one device, as its receivers see it.
   struct Segment {
     Slice tokens;       ///< global

@@ -38,7 +38,8 @@ struct Output {
   Slice rows;                      ///< global rows of `values` (language models)
 };
 
-/// Looks into a pass: local hidden states and published payloads. Called outside compute.
+/// Looks into a pass: local hidden states and published payloads. Called outside compute, but
+/// within the device's turn: an observer must not wait for another device.
 class Observer {
  public:
   virtual ~Observer() = default;

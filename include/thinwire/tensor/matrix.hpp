@@ -15,7 +15,8 @@ class Matrix {
   enum class Fill { zero, none };
 
   Matrix() = default;
-  Matrix(Index rows, Index cols, std::pmr::memory_resource* memory = std::pmr::new_delete_resource(),
+  Matrix(Index rows, Index cols,
+         std::pmr::memory_resource* memory = std::pmr::new_delete_resource(),
          Fill fill = Fill::zero)
       : rows_(rows), cols_(cols), memory_(memory) {
     TW_REQUIRE(rows >= 0 && cols >= 0, "a matrix of [{}, {}]", rows, cols);

@@ -16,9 +16,7 @@ class MatrixView {
   MatrixView(T* data, Index rows, Index cols, Index stride)
       : data_(data), rows_(rows), cols_(cols), stride_(stride) {}
   MatrixView(T* data, Index rows, Index cols) : MatrixView(data, rows, cols, cols) {}
-  operator MatrixView<const T>() const
-    requires(!std::is_const_v<T>)
-  {
+  operator MatrixView<const T>() const requires(!std::is_const_v<T>) {
     return {data_, rows_, cols_, stride_};
   }
 
@@ -30,9 +28,7 @@ class MatrixView {
   bool is_dense() const { return stride_ == cols_ || rows_ <= 1; }
 
   T& operator()(Index row, Index col) const { return data_[row * stride_ + col]; }
-  std::span<T> row(Index r) const {
-    return {data_ + r * stride_, static_cast<std::size_t>(cols_)};
-  }
+  std::span<T> row(Index r) const { return {data_ + r * stride_, static_cast<std::size_t>(cols_)}; }
   /// Rows [begin, begin + count).
   MatrixView rows(Index begin, Index count) const {
     TW_REQUIRE(begin >= 0 && count >= 0 && begin + count <= rows_,
@@ -59,8 +55,8 @@ class MatrixView {
 /// Copies values; shapes must agree.
 template <class T>
 void copy(MatrixView<const T> from, std::type_identity_t<MatrixView<T>> to) {
-  TW_REQUIRE(from.rows() == to.rows() && from.cols() == to.cols(),
-             "copy of [{}, {}] to [{}, {}]", from.rows(), from.cols(), to.rows(), to.cols());
+  TW_REQUIRE(from.rows() == to.rows() && from.cols() == to.cols(), "copy of [{}, {}] to [{}, {}]",
+             from.rows(), from.cols(), to.rows(), to.cols());
   for (Index r = 0; r < from.rows(); ++r)
     std::copy_n(from.row(r).data(), from.cols(), to.row(r).data());
 }

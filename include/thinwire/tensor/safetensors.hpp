@@ -14,15 +14,17 @@
 namespace thinwire {
 
 enum class ElementType { f32, f16, bf16, i32, i64, u8, other };
+/// Whether widen() takes it.
+bool is_floating_point(ElementType type);
 
 /// One tensor of an open file: borrows the mapped bytes.
 struct TensorView {
   ElementType type = ElementType::other;
-  std::string type_name;        ///< as the file spells it, for messages
+  std::string type_name;  ///< as the file spells it, for messages
   std::vector<Index> shape;
   std::span<const std::byte> bytes;
 
-  Index elements() const;       ///< product of the shape
+  Index elements() const;  ///< product of the shape
 };
 
 /// A safetensors file, mapped read-only. The header is checked whole at opening: length, JSON,
