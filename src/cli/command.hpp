@@ -6,10 +6,6 @@
 
 namespace thinwire::cli {
 
-/// Exit statuses beside 0.
-inline constexpr int kFailed = 1;    ///< the run failed
-inline constexpr int kBadInput = 2;  ///< wrong usage or input
-
 /// What stands behind the command's name on the command line.
 struct Arguments {
   int argc;  ///< of the whole program, for a restart under mpirun

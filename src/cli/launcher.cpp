@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "failure.hpp"
 #include "thinwire/base/error.hpp"
 
 namespace thinwire::cli {
@@ -55,7 +56,7 @@ void restart_under_mpirun(const Arguments& arguments, int ranks) {
 }
 
 int with_session(const Arguments& arguments, int devices,
-                 const std::function<void(harness::Session&)>& work) {
+                 const std::function<int(harness::Session&)>& work) {
   int argc = arguments.argc;
   char** argv = arguments.argv;
   harness::Session session(argc, argv);
@@ -69,18 +70,12 @@ int with_session(const Arguments& arguments, int devices,
     return kBadInput;
   }
   try {
-    work(session);
-  } catch (const InputError& error) {
+    return work(session);
+  } catch (const std::exception& exception) {
     if (session.ranks() == 1) throw;
-    session.abort(error.what(), kBadInput);
-  } catch (const Error& error) {
-    if (session.ranks() == 1) throw;
-    session.abort(fmt::format("{} [{}]", error.what(), error.where()), kFailed);
-  } catch (const std::exception& error) {
-    if (session.ranks() == 1) throw;
-    session.abort(error.what(), kFailed);
+    const Failure failure = failure_of(exception);
+    session.abort(failure.message, failure.status);
   }
-  return 0;
 }
 
 }  // namespace thinwire::cli

@@ -8,6 +8,7 @@
 #include <exception>
 
 #include "command.hpp"
+#include "failure.hpp"
 #include "launcher.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/text.hpp"
@@ -63,22 +64,15 @@ int dispatch(int argc, char** argv) {
   return command->run({argc, argv, {argv + 2, argv + argc}});
 }
 
-int report(const std::string& message, int status) {
-  if (is_speaker()) fmt::print(stderr, "thinwire: {}\n", message);
-  return status;
-}
-
 int guarded_main(int argc, char** argv) {
   // Results may go to stdout (--json -), so nothing else does.
   spdlog::set_default_logger(spdlog::stderr_color_mt("thinwire"));
   try {
     return dispatch(argc, argv);
-  } catch (const InputError& error) {
-    return report(error.what(), kBadInput);
-  } catch (const Error& error) {
-    return report(fmt::format("{} [{}]", error.what(), error.where()), kFailed);
-  } catch (const std::exception& error) {
-    return report(error.what(), kFailed);
+  } catch (const std::exception& exception) {
+    const Failure failure = failure_of(exception);
+    if (is_speaker()) fmt::print(stderr, "thinwire: {}\n", failure.message);
+    return failure.status;
   }
 }
 

@@ -54,8 +54,10 @@ int run_command(const Arguments& arguments) {
   if (is_speaker()) harness::check_places(point.spec);
   const int devices = point.spec.devices;
   if (devices > 1 && !harness::Session::is_launched()) restart_under_mpirun(arguments, devices);
-  return with_session(arguments, devices,
-                      [&](harness::Session& session) { run_point(session, point); });
+  return with_session(arguments, devices, [&](harness::Session& session) {
+    run_point(session, point);
+    return 0;
+  });
 }
 
 }  // namespace thinwire::cli

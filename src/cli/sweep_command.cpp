@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
+#include "failure.hpp"
 #include "launcher.hpp"
 #include "options.hpp"
 #include "sweep_points.hpp"
@@ -48,6 +49,7 @@ int sweep_command(const Arguments& arguments) {
     const harness::SweepCounts counts =
         harness::run_sweep(session, sweep.points, file ? &*file : nullptr);
     if (session.is_root()) print_counts(counts);
+    return counts.failed > 0 ? kFailed : 0;
   });
 }
 

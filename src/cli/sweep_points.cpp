@@ -31,8 +31,8 @@ void print_points(const std::vector<harness::RunSpec>& points) {
 }
 
 void print_counts(const harness::SweepCounts& counts) {
-  fmt::print(stderr, "{} points done, {} skipped (cannot fit), {} already there\n", counts.done,
-             counts.skipped, counts.already_there);
+  fmt::print(stderr, "{} points done, {} skipped (cannot fit), {} failed, {} already there\n",
+             counts.done, counts.skipped, counts.failed, counts.already_there);
 }
 
 }  // namespace thinwire::cli

@@ -17,7 +17,7 @@ SweepPoints sweep_points(const OptionParser::Parsed& parsed);
 
 /// One line a point, on stdout.
 void print_points(const std::vector<harness::RunSpec>& points);
-/// "12 points done, 3 skipped (cannot fit), 5 already there", on stderr.
+/// "12 points done, 3 skipped (cannot fit), 0 failed, 5 already there", on stderr.
 void print_counts(const harness::SweepCounts& counts);
 
 }  // namespace thinwire::cli

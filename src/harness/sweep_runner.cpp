@@ -63,6 +63,33 @@ Result skipped(const Point& point, Source source) {
   return result;
 }
 
+void count(SweepCounts& counts, Status status) {
+  switch (status) {
+    case Status::ok:
+      ++counts.done;
+      break;
+    case Status::skipped:
+      ++counts.skipped;
+      break;
+    case Status::failed:
+      ++counts.failed;
+      break;
+  }
+}
+
+/// The root's result of a point: what it showed, or why it cannot fit, or how it failed.
+std::optional<Result> run_or_explain(Session& session, const Point& point,
+                                     const std::function<void(double)>& on_progress) {
+  if (!point.skip_reason.empty())
+    return session.is_root() ? std::optional(skipped(point, Source::measured)) : std::nullopt;
+  try {
+    return session.run(point, on_progress);
+  } catch (const std::exception& error) {
+    if (!session.is_root()) throw;
+    return unfinished(point.spec, Source::measured, Status::failed, error.what());
+  }
+}
+
 }  // namespace
 
 Result predict_point(const Point& point) {
@@ -97,7 +124,7 @@ SweepCounts predict_sweep(const std::vector<RunSpec>& points, ResultFile& file) 
   SweepCounts counts = counts_before(points, todo.size());
   for (const std::size_t index : todo) {
     const Result result = predict_point(make_point(points[index]));
-    ++(result.status == Status::skipped ? counts.skipped : counts.done);
+    count(counts, result.status);
     file.append(to_json(result));
   }
   return counts;
@@ -114,21 +141,19 @@ SweepCounts run_sweep(Session& session, const std::vector<RunSpec>& points, Resu
   if (session.is_root()) progress.emplace(work_of(points, todo));
   for (const std::size_t index : todo) {
     const Point point = make_point(points[index]);
-    if (!point.skip_reason.empty()) {
-      ++counts.skipped;
-      if (file == nullptr) continue;
-      file->append(to_json(skipped(point, Source::measured)));
-      progress->skip_point();
-      continue;
-    }
-    if (progress) progress->start_point(label_of(point.spec));
-    const std::optional<Result> result = session.run(point, [&](double part) {
+    if (progress && point.skip_reason.empty()) progress->start_point(label_of(point.spec));
+    const std::optional<Result> result = run_or_explain(session, point, [&](double part) {
       if (progress) progress->advance(part);
     });
-    ++counts.done;
-    if (file == nullptr) continue;
+    if (!result) continue;
     file->append(to_json(*result));
-    progress->finish_point();
+    count(counts, result->status);
+    if (result->status == Status::skipped)
+      progress->skip_point();
+    else
+      progress->finish_point();
+    // The others cannot know; the job ends, and a restart goes on behind the points that are there.
+    if (result->status == Status::failed && session.ranks() > 1) throw Error(result->reason);
   }
   return counts;
 }

@@ -123,6 +123,35 @@ def test_a_sweep_repeats_failed_points(thinwire, vit_tiny, write_document):
     assert [r["status"] for r in thinwire.read("sweep.jsonl")] == ["failed", "ok"]
 
 
+def without_tensor(folder, name):
+    """A copy of a checkpoint's weights that lacks one tensor."""
+    weights = folder / "model.safetensors"
+    content = weights.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header = json.dumps({key: value for key, value in header.items() if key != name}).encode()
+    weights.chmod(0o644)
+    weights.write_bytes(len(header).to_bytes(8, "little") + header + content[8 + size :])
+
+
+def test_a_sweep_records_a_failing_point_and_goes_on(
+    thinwire, vit_tiny, write_document, tmp_path
+):
+    broken = shutil.copytree(vit_tiny, tmp_path / "broken")
+    without_tensor(broken, "vit.encoder.layer.1.output.dense.weight")
+    document = write_document(
+        {"base": {"iterations": 1, "warmup": 0}, "points": [{"model": str(broken)}, {"model": str(vit_tiny)}]}
+    )
+
+    done = thinwire("sweep", document, "--json", "result.jsonl")
+
+    assert done.returncode == 1, done.stderr
+    failed, finished = thinwire.read("result.jsonl")
+    assert failed["status"] == "failed"
+    assert "encoder.layer.1.output.dense.weight" in failed["reason"]
+    assert finished["status"] == "ok"
+
+
 def test_a_sweep_goes_on_after_a_line_that_was_cut_off(thinwire, vit_tiny, write_document):
     document = write_document(small_sweep(vit_tiny, [SINGLE, VOLTAGE]))
     result = thinwire.folder / "sweep.jsonl"

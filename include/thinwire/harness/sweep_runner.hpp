@@ -12,11 +12,12 @@ Result predict_point(const Point& point);
 
 /// How a sweep ended.
 struct SweepCounts {
-  int done = 0, skipped = 0, already_there = 0;
+  int done = 0, skipped = 0, failed = 0, already_there = 0;
 };
 
 /// Runs the points that `file` does not hold yet (finished_ids), appending a record each; points
-/// that cannot fit are recorded as skipped. Collective over the session's ranks, all with the same
+/// that cannot fit are recorded as skipped, those that fail as failed; a failure among several ranks
+/// ends the sweep as an Error once it is recorded. Collective over the session's ranks, all with the same
 /// points; `file` is null but on the root. Progress goes to stderr.
 SweepCounts run_sweep(Session& session, const std::vector<RunSpec>& points, ResultFile* file);
 
