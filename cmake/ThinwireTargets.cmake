@@ -27,6 +27,8 @@ function(thinwire_add_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_compile_features(${name} PRIVATE cxx_std_20)
+  # The tests themselves need no speed; compiling them is a third of a build.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_compile_definitions(${name} PRIVATE
     THINWIRE_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data"

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "thinwire/base/error.hpp"
+#include "thinwire/base/json.hpp"
 #include "thinwire/base/text.hpp"
 #include "thinwire/harness/spec_text.hpp"
 

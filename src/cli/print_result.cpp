@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "thinwire/base/json.hpp"
 #include "thinwire/base/types.hpp"
 #include "thinwire/base/units.hpp"
 

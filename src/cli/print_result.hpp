@@ -1,5 +1,5 @@
 #pragma once
-#include "thinwire/base/json.hpp"
+#include "thinwire/base/json_fwd.hpp"
 
 namespace thinwire::cli {
 

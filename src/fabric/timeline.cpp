@@ -5,6 +5,8 @@
 #include <array>
 #include <string_view>
 
+#include "thinwire/base/json.hpp"
+
 namespace thinwire::fabric {
 namespace {
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "thinwire/base/json.hpp"
 #include "thinwire/eval/answer.hpp"
 #include "thinwire/tensor/safetensors.hpp"
 

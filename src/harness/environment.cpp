@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "git_revision.hpp"
+#include "thinwire/base/json.hpp"
 #include "thinwire/fabric/node_memory.hpp"
 #include "thinwire/ops/runtime.hpp"
 

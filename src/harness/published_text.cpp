@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "thinwire/base/json.hpp"
 #include "thinwire/harness/published_table.hpp"
 
 namespace thinwire::harness {

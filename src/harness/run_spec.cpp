@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "thinwire/base/error.hpp"
+#include "thinwire/base/json.hpp"
 #include "thinwire/base/text.hpp"
 #include "thinwire/harness/check_spec.hpp"
 #include "thinwire/harness/spec_text.hpp"

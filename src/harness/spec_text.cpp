@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "thinwire/base/error.hpp"
+#include "thinwire/base/json.hpp"
 #include "thinwire/base/text.hpp"
 
 namespace thinwire::harness {

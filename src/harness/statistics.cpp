@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "thinwire/base/error.hpp"
+#include "thinwire/base/json.hpp"
 
 namespace thinwire::harness {
 namespace {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "thinwire/base/error.hpp"
+#include "thinwire/base/json.hpp"
 #include "thinwire/base/text.hpp"
 #include "thinwire/model/model_config.hpp"
 

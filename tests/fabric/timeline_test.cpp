@@ -1,4 +1,5 @@
 #include "thinwire/fabric/timeline.hpp"
+#include "thinwire/base/json.hpp"
 
 #include <gtest/gtest.h>
 

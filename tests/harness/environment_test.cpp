@@ -1,4 +1,5 @@
 #include "thinwire/harness/environment.hpp"
+#include "thinwire/base/json.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 #include "thinwire/harness/run_spec.hpp"
+#include "thinwire/base/json.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #include "thinwire/harness/spec_text.hpp"
+#include "thinwire/base/json.hpp"
 
 #include <gtest/gtest.h>
 

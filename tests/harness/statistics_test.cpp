@@ -1,4 +1,5 @@
 #include "thinwire/harness/statistics.hpp"
+#include "thinwire/base/json.hpp"
 
 #include <gtest/gtest.h>
 

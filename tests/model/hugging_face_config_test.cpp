@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "support/messages.hpp"
+#include "thinwire/base/json.hpp"
 #include "thinwire/model/model_config.hpp"
 
 namespace thinwire::model {

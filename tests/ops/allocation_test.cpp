@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "support/allocation_counter.hpp"
 #include "ops/matrices.hpp"
+#include "support/allocation_counter.hpp"
 #include "thinwire/ops/attention.hpp"
 #include "thinwire/ops/layer_norm.hpp"
 #include "thinwire/ops/linear.hpp"

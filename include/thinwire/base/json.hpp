@@ -2,9 +2,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-namespace thinwire {
+#include "thinwire/base/json_fwd.hpp"
 
-using Json = nlohmann::ordered_json;
+namespace thinwire {
 
 /// null for infinities and NaN, which JSON does not have.
 Json finite_or_null(double value);

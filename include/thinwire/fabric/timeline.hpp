@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "thinwire/base/json.hpp"
+#include "thinwire/base/json_fwd.hpp"
 #include "thinwire/fabric/link_model.hpp"
 
 namespace thinwire::fabric {

@@ -1,7 +1,7 @@
 #pragma once
 #include <span>
 
-#include "thinwire/base/json.hpp"
+#include "thinwire/base/json_fwd.hpp"
 #include "thinwire/harness/capture.hpp"
 #include "thinwire/harness/point.hpp"
 

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "thinwire/base/json.hpp"
+#include "thinwire/base/json_fwd.hpp"
 
 namespace thinwire::harness {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "thinwire/base/json.hpp"
+#include "thinwire/base/json_fwd.hpp"
 #include "thinwire/harness/run_spec.hpp"
 
 namespace thinwire::harness {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "thinwire/base/json.hpp"
+#include "thinwire/base/json_fwd.hpp"
 
 namespace thinwire::harness {
 

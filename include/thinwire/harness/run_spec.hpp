@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "thinwire/base/json.hpp"
+#include "thinwire/base/json_fwd.hpp"
 #include "thinwire/base/operations.hpp"
 #include "thinwire/base/partition.hpp"
 #include "thinwire/base/units.hpp"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "thinwire/base/json.hpp"
+#include "thinwire/base/json_fwd.hpp"
 #include "thinwire/base/units.hpp"
 
 namespace thinwire::harness {

@@ -2,7 +2,7 @@
 #include <span>
 #include <vector>
 
-#include "thinwire/base/json.hpp"
+#include "thinwire/base/json_fwd.hpp"
 
 namespace thinwire::harness {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "thinwire/base/json.hpp"
+#include "thinwire/base/json_fwd.hpp"
 #include "thinwire/base/types.hpp"
 
 namespace thinwire::model {
