@@ -71,7 +71,7 @@ Parts split_number(const Grammar& grammar, std::string_view text) {
   const std::string_view trimmed = trim(text);
   // from_chars would also take "inf" and "nan".
   const auto digit = trimmed.find_first_not_of("-.");
-  if (digit == std::string_view::npos || digit > 2 || trimmed[digit] < '0' || trimmed[digit] > '9')
+  if (digit > 2 || trimmed[digit] < '0' || trimmed[digit] > '9')  // npos is above 2, too
     refuse(grammar, text, fmt::format("is not a {}", grammar.quantity));
   Parts parts{};
   const char* const last = trimmed.data() + trimmed.size();

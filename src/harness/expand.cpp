@@ -136,8 +136,9 @@ std::vector<RunSpec> make_all(const std::vector<KeyValues>& givens) {
 /// The object's options over `base`; null takes one away.
 KeyValues over_base(KeyValues base, const Json& object) {
   const KeyValues given = key_values(object);
-  for (const auto& [name, value] : object.items())
-    if (value.is_null()) std::erase_if(base, [&](const auto& pair) { return pair.first == name; });
+  for (const auto& item : object.items())
+    if (item.value().is_null())
+      std::erase_if(base, [&](const auto& pair) { return pair.first == item.key(); });
   return merged(std::move(base), given);
 }
 

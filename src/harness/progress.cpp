@@ -13,8 +13,8 @@
 namespace thinwire::harness {
 namespace {
 
-constexpr double kQuiet_s = 2;      // a run that is over by then needs no progress
-constexpr double kRefresh_s = 0.2;  // of the terminal's line
+constexpr double kQuietSeconds = 2;      // a run that is over by then needs no progress
+constexpr double kRefreshSeconds = 0.2;  // of the terminal's line
 
 double steady_s() {
   const auto since_boot = std::chrono::steady_clock::now().time_since_epoch();
@@ -82,7 +82,7 @@ std::string Progress::line(double now_s) const {
 
 void Progress::show(bool is_point_end) {
   const double now_s = output_.now_s();
-  const bool is_quiet = now_s - start_s_ < kQuiet_s;
+  const bool is_quiet = now_s - start_s_ < kQuietSeconds;
   if (!output_.is_terminal) {
     if (!is_point_end) return;
     held_back_ += line(now_s) + "\n";
@@ -90,7 +90,7 @@ void Progress::show(bool is_point_end) {
     print(output_.stream, std::exchange(held_back_, {}));
     return;
   }
-  if (is_quiet || (!is_point_end && now_s - shown_s_ < kRefresh_s)) return;
+  if (is_quiet || (!is_point_end && now_s - shown_s_ < kRefreshSeconds)) return;
   shown_s_ = now_s;
   is_line_open_ = true;
   print(output_.stream, fmt::format("\r{}\x1b[K", line(now_s)));  // and clear the rest of the line

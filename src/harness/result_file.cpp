@@ -49,7 +49,7 @@ struct Content {
 };
 
 Json parse_line(std::string_view line, const std::filesystem::path& file, std::size_t number) {
-  const Json record = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  Json record = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   require_input(record.is_object(), "{}, line {}: not a record; choose another file", file.string(),
                 number);
   const Json schema = record.contains("schema") ? record["schema"] : Json(nullptr);
@@ -120,7 +120,7 @@ std::string last_partial_line(int descriptor, off_t size) {
                std::strerror(errno));
     const std::size_t line_break = block.rfind('\n');
     if (line_break != std::string::npos) return block.substr(line_break + 1) + tail;
-    tail = block + tail;
+    tail.insert(0, block);
     size = begin;
   }
   return tail;

@@ -31,7 +31,7 @@ strategy::StrategyOptions strategy_options(const RunSpec& spec) {
 /// Under virtual clocks one device computes at a time, and all use the same cores; on the wall
 /// clock each has cores of its own, or none when they do not suffice.
 std::vector<int> cores_for(const RunSpec& spec, int device) {
-  const std::vector<int> allowed = ops::allowed_cores();
+  std::vector<int> allowed = ops::allowed_cores();
   if (spec.clock != fabric::Clock::throttled) return allowed;
   const auto threads = static_cast<std::size_t>(spec.threads);
   const std::size_t begin = static_cast<std::size_t>(device) * threads;

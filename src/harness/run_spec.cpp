@@ -331,7 +331,8 @@ Json to_json(const RunSpec& spec) {
   for (const Field& field : run_fields()) {
     if (!field.is_recorded) continue;
     Json value = field.to_json(completed);
-    const bool is_absent = value == "" || (value.is_array() && value.empty());
+    const bool is_absent = (value.is_string() && value.get<std::string>().empty()) ||
+                           (value.is_array() && value.empty());
     object[std::string(field.name)] = is_absent ? Json(nullptr) : std::move(value);
   }
   return object;

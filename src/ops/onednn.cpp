@@ -1,6 +1,7 @@
 #include "onednn.hpp"
 
 #include <string_view>
+#include <utility>
 
 #include "thinwire/base/error.hpp"
 
@@ -113,13 +114,13 @@ void check(dnnl_status_t status, const char* what) {
              static_cast<int>(status));
 }
 
-BoundMatmul::BoundMatmul(const MatmulPlan& plan, const dnnl::matmul& primitive,
-                         const dnnl::memory& weights, const dnnl::memory& bias)
-    : primitive_(primitive),
+BoundMatmul::BoundMatmul(const MatmulPlan& plan, dnnl::matmul primitive, dnnl::memory weights,
+                         dnnl::memory bias)
+    : primitive_(std::move(primitive)),
       stream_(cpu()),
       source_(borrow(plan.src_desc(), nullptr)),
-      weights_(weights),
-      bias_(bias),
+      weights_(std::move(weights)),
+      bias_(std::move(bias)),
       destination_(borrow(plan.dst_desc(), nullptr)) {
   const auto add = [this](int name, const dnnl::memory& memory) {
     arguments_[static_cast<std::size_t>(argument_count_++)] = {name, memory.get()};

@@ -59,8 +59,8 @@ class BoundMatmul {
  public:
   /// `primitive` was made from `plan`; several BoundMatmul may share it. `weights` and `bias` stay
   /// as they are bound here, unless a call gives other weights.
-  BoundMatmul(const MatmulPlan& plan, const dnnl::matmul& primitive, const dnnl::memory& weights,
-              const dnnl::memory& bias = {});
+  BoundMatmul(const MatmulPlan& plan, dnnl::matmul primitive, dnnl::memory weights,
+              dnnl::memory bias = {});
 
   /// Status instead of exceptions, which must not leave an OpenMP region.
   dnnl_status_t operator()(const float* source, float* destination) noexcept;
