@@ -110,6 +110,7 @@ void VirtualFabric::on_wait(int slot) {
   transport_.meet();
   exchange_stamps(slot);
   move_bytes(slots_[at(slot)]);
+  transport_.meet();  // nobody computes while another rank is still busy inside MPI
   for (int entry = 0; entry < std::ssize(entries_); ++entry) arrive(entry, slot);
 }
 
