@@ -33,6 +33,16 @@ Operations& Operations::operator+=(const Operations& other) {
   return *this;
 }
 
+Operations& Operations::operator-=(const Operations& other) {
+  matmul_macs -= other.matmul_macs;
+  layer_norm_elements -= other.layer_norm_elements;
+  softmax_elements -= other.softmax_elements;
+  gelu_elements -= other.gelu_elements;
+  residual_elements -= other.residual_elements;
+  bias_elements -= other.bias_elements;
+  return *this;
+}
+
 std::int64_t flops(const Operations& o, Convention convention) {
   if (convention == Convention::mac) return o.matmul_macs;
   const std::int64_t paper = kMac * o.matmul_macs + kLayerNorm * o.layer_norm_elements;

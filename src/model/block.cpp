@@ -1,5 +1,6 @@
 #include "thinwire/model/block.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -68,6 +69,33 @@ ops::Linear make_dense(const ModelConfig& config, const std::string& name, Index
   return reader.linear(name, std::array{outputs, inputs}, epilogue);
 }
 
+/// to += from, and bias where there is one.   from, to [n, cols]   bias [cols] or empty
+void add_rows(MatrixView<const float> from, std::span<const float> bias, MatrixView<float> to) {
+#pragma omp parallel for schedule(static)
+  for (Index r = 0; r < to.rows(); ++r) {
+    const float* in = from.row(r).data();
+    float* out = to.row(r).data();
+    if (bias.empty()) {
+#pragma omp simd
+      for (Index c = 0; c < to.cols(); ++c) out[c] += in[c];
+    } else {
+#pragma omp simd
+      for (Index c = 0; c < to.cols(); ++c) out[c] += in[c] + bias[static_cast<std::size_t>(c)];
+    }
+  }
+}
+
+/// The epilogue of `product`, whose parts were computed elsewhere and summed: bias and residual,
+/// counted as the product itself would.
+void add_sum(MatrixView<const float> sum, const ops::Linear& product, MatrixView<float> to,
+             Operations& counted) {
+  TW_REQUIRE(sum.rows() == to.rows() && sum.cols() == to.cols() && to.cols() == product.outputs(),
+             "a sum of [{}, {}] for [{}, {}]", sum.rows(), sum.cols(), to.rows(), to.cols());
+  add_rows(sum, product.bias(), to);
+  if (!product.bias().empty()) counted.bias_elements += to.size();
+  counted.residual_elements += to.size();
+}
+
 }  // namespace
 
 Block::Block(const ModelConfig& config, Index layer, WeightSource& source, WeightPlace place)
@@ -106,17 +134,44 @@ void Block::attention_residual(MatrixView<const float> attended, MatrixView<floa
   if (order_ == NormOrder::post) norm1_(x, x, counted);
 }
 
+void Block::attention_output(MatrixView<const float> attended, MatrixView<float> output,
+                             Operations& counted) const {
+  // The product adds to its output, so that one packed matrix serves both ways.
+  for (Index r = 0; r < output.rows(); ++r) std::ranges::fill(output.row(r), 0.0F);
+  output_(attended, output, counted);
+}
+
+void Block::residual(MatrixView<const float> output, MatrixView<float> x,
+                     Operations& counted) const {
+  add_rows(output, {}, x);
+  if (order_ == NormOrder::post) norm1_(x, x, counted);
+}
+
+MatrixView<const float> Block::feed_forward_input(MatrixView<const float> z,
+                                                  MatrixView<float> scratch,
+                                                  Operations& counted) const {
+  if (order_ == NormOrder::post) return z;
+  norm2_(z, scratch, counted);
+  return scratch;
+}
+
 void Block::finish(MatrixView<float> z, MatrixView<float> normed, MatrixView<float> ffn,
                    Operations& counted) const {
-  if (order_ == NormOrder::pre) {
-    norm2_(z, normed, counted);
-    up_(normed, ffn, counted);
-    down_(ffn, z, counted);
-  } else {
-    up_(z, ffn, counted);
-    down_(ffn, z, counted);
-    norm2_(z, z, counted);
-  }
+  up_(feed_forward_input(z, normed, counted), ffn, counted);
+  down_(ffn, z, counted);
+  if (order_ == NormOrder::post) norm2_(z, z, counted);
+}
+
+void Block::add_attention(MatrixView<const float> sum, MatrixView<float> x,
+                          Operations& counted) const {
+  add_sum(sum, output_, x, counted);
+  if (order_ == NormOrder::post) norm1_(x, x, counted);
+}
+
+void Block::add_feed_forward(MatrixView<const float> sum, MatrixView<float> z,
+                             Operations& counted) const {
+  add_sum(sum, down_, z, counted);
+  if (order_ == NormOrder::post) norm2_(z, z, counted);
 }
 
 }  // namespace thinwire::model

@@ -3,12 +3,12 @@
 #include <set>
 #include <utility>
 
-#include "content_hash.hpp"
 #include "parallel_chunks.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/json.hpp"
 #include "thinwire/base/text.hpp"
 #include "thinwire/model/weight_source.hpp"
+#include "thinwire/tensor/content_hash.hpp"
 #include "thinwire/tensor/safetensors.hpp"
 
 namespace thinwire::model {

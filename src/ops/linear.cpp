@@ -1,11 +1,21 @@
 #include "thinwire/ops/linear.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "packed_matmul.hpp"
-#include "thinwire/tensor/matrix.hpp"
 
 namespace thinwire::ops {
+
+namespace {
+
+/// oneDNN takes weights as [inputs, outputs]: the transpose of a matrix [outputs, inputs], whose
+/// rows are `stride` floats apart, is the same floats with the two strides exchanged.
+dnnl::memory transposed(const float* weight, Index outputs, Index inputs, Index stride) {
+  return onednn::borrow(onednn::strided_layout(inputs, outputs, 1, stride), weight);
+}
+
+}  // namespace
 
 struct Linear::Impl {
   Impl(MatrixView<const float> weight, std::span<const float> bias_values, Epilogue wanted,
@@ -33,10 +43,8 @@ Linear::Impl::Impl(MatrixView<const float> weight, std::span<const float> bias_v
                    : onednn::borrow(onednn::dense_layout(1, outputs), bias.view().data()),
                wanted) {
   if (packing == Packing::attach) return;
-  // The transpose of weight [outputs, inputs] is [inputs, outputs] with its strides exchanged.
-  onednn::reorder(
-      onednn::borrow(onednn::strided_layout(inputs, outputs, 1, weight.stride()), weight.data()),
-      onednn::borrow(layout, packed.view().data()));
+  onednn::reorder(transposed(weight.data(), outputs, inputs, weight.stride()),
+                  onednn::borrow(layout, packed.view().data()));
   std::ranges::copy(bias_values, bias.view().data());
 }
 
@@ -77,6 +85,22 @@ Index Linear::inputs() const {
 }
 Index Linear::outputs() const {
   return impl_->outputs;
+}
+
+Epilogue Linear::epilogue() const {
+  return impl_->epilogue;
+}
+
+Matrix<float> Linear::unpacked() const {
+  Matrix<float> weight(outputs(), inputs(), std::pmr::new_delete_resource(),
+                       Matrix<float>::Fill::none);
+  onednn::reorder(onednn::borrow(impl_->layout, impl_->packed.view().data()),
+                  transposed(weight.view().data(), outputs(), inputs(), inputs()));
+  return weight;
+}
+
+std::span<const float> Linear::bias() const {
+  return std::as_const(impl_->bias).view().elements();
 }
 
 std::int64_t Linear::packed_bytes() const {

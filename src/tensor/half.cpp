@@ -23,9 +23,26 @@ inline float widen_half(std::uint32_t half) {
 }
 
 /// `bits` / 2^shift to nearest, ties to even.
-std::uint32_t round_shift(std::uint32_t bits, int shift) {
+inline std::uint32_t round_shift(std::uint32_t bits, int shift) {
   const std::uint32_t half = 1U << (shift - 1);
   return (bits + half - 1 + ((bits >> shift) & 1U)) >> shift;
+}
+
+/// Without branches as well.
+inline std::uint16_t narrow_float(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = (bits >> 16) & 0x8000U;
+  const std::uint32_t magnitude = bits & 0x7fffffffU;
+  // From 2^-14 on; a carry may end in infinity, rightly.
+  std::uint32_t half = round_shift(magnitude - (112U << 23), 13);
+  // Below that the sum's unit in the last place is the subnormals' 2^-24, and the sum rounds.
+  const float sum = std::bit_cast<float>(magnitude) + 0.5F;
+  half = magnitude < 0x38800000U ? std::bit_cast<std::uint32_t>(sum) - 0x3f000000U : half;
+  half = magnitude >= 0x47800000U ? 0x7c00U : half;  // 2^16 and more, infinity
+  // NaN stays NaN, quiet, with what fits of its payload.
+  const std::uint32_t nan = 0x7e00U | ((magnitude >> 13) & 0x1ffU);
+  half = magnitude > 0x7f800000U ? nan : half;
+  return static_cast<std::uint16_t>(sign | half);
 }
 
 }  // namespace
@@ -47,21 +64,14 @@ void halves_to_floats(std::span<const std::byte> halves, std::span<float> out) {
 }
 
 std::uint16_t float_to_half(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000U);
-  const std::uint32_t magnitude = bits & 0x7fffffffU;
-  const auto signed_half = [sign](std::uint32_t half) {
-    return static_cast<std::uint16_t>(sign | half);
-  };
-  if (magnitude > 0x7f800000U)  // NaN stays NaN, quiet, with what fits of its payload
-    return signed_half(0x7e00U | ((magnitude >> 13) & 0x1ffU));
-  if (magnitude >= 0x47800000U) return signed_half(0x7c00U);  // 2^16 and more, infinity
-  if (magnitude >= 0x38800000U)  // normal from 2^-14 on; a carry may end in infinity, rightly
-    return signed_half(round_shift(magnitude - (112U << 23), 13));
-  const auto exponent = static_cast<int>(magnitude >> 23);
-  const int shift = 126 - exponent;       // the mantissa counts 2^(exponent - 150), the half 2^-24
-  if (shift > 24) return signed_half(0);  // below half the least subnormal
-  return signed_half(round_shift((magnitude & 0x7fffffU) | 0x800000U, shift));
+  return narrow_float(value);
+}
+
+void floats_to_halves(std::span<const float> values, std::span<std::uint16_t> out) {
+  TW_REQUIRE(values.size() == out.size(), "{} floats for {} halfs", values.size(), out.size());
+  const float* const from = values.data();
+  std::uint16_t* const to = out.data();
+  for (std::size_t i = 0; i < out.size(); ++i) to[i] = narrow_float(from[i]);
 }
 
 float bfloat16_to_float(std::uint16_t bits) {

@@ -78,6 +78,12 @@ void SafetensorsWriter::add(std::string name, std::vector<Index> shape,
   append({std::move(name), "I32", std::move(shape), std::move(bytes)});
 }
 
+void SafetensorsWriter::add(std::string name, std::vector<Index> shape,
+                            std::span<const std::uint16_t> halves) {
+  auto bytes = checked_bytes(name, shape, halves);
+  append({std::move(name), "F16", std::move(shape), std::move(bytes)});
+}
+
 void SafetensorsWriter::append(Entry entry) {
   TW_REQUIRE(entry.name != "__metadata__", "a tensor cannot be called __metadata__");
   for (const Entry& other : entries_)

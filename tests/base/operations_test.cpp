@@ -21,6 +21,10 @@ TEST(Operations, AddKindByKind) {
   EXPECT_EQ(sum, (Operations{2, 20, 200, 2000, 20'000, 200'000}));
 }
 
+TEST(Operations, SubtractWhatWasAdded) {
+  EXPECT_EQ(kOneOfEach + kOneOfEach - kOneOfEach, kOneOfEach);
+}
+
 TEST(Operations, GiveThePapersCountOfVitBase) {
   // ViT-B/16, 197 tokens, single device: ACCOUNTING 1's formulas give 35,146,568,448 FLOPs.
   const std::int64_t n = 197, d = 768, f = 3072, blocks = 12;

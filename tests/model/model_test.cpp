@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "support/golden.hpp"
+#include "support/same_places.hpp"
 #include "support/single_pass.hpp"
 #include "thinwire/model/weight_source.hpp"
 
@@ -174,27 +175,6 @@ TEST(SumRealRows, SkipsPaddingByGlobalPosition) {
   EXPECT_EQ(sum(0, 1), 20);
 }
 
-/// Gives the same places again after rewind(), as the node's memory gives them to every rank.
-class SamePlaces final : public std::pmr::memory_resource {
- public:
-  explicit SamePlaces(std::size_t bytes) : bytes_(std::make_unique<std::byte[]>(bytes)) {}
-  void rewind() { used_ = 0; }
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    void* place = bytes_.get() + used_;
-    std::size_t space = bytes + alignment;
-    std::align(alignment, bytes, place, space);
-    used_ = static_cast<std::size_t>(static_cast<std::byte*>(place) - bytes_.get()) + bytes;
-    return place;
-  }
-  void do_deallocate(void*, std::size_t, std::size_t) override {}
-  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
-
-  std::unique_ptr<std::byte[]> bytes_;
-  std::size_t used_ = 0;
-};
-
 /// Knows what there is, and fails the test when a value is asked for.
 class UnreadableSource final : public WeightSource {
  public:
@@ -215,7 +195,7 @@ TEST(Model, AttachedModelReadsNothingAndEqualsTheWritten) {
     SCOPED_TRACE(name);
     const ModelInput input = test::golden_input(test::open_golden(name), "input");
     Checkpoint checkpoint = open_checkpoint(test::kGoldenFolder / "models" / name);
-    SamePlaces memory(std::size_t{8} << 20);
+    test::SamePlaces memory(std::size_t{8} << 20);
     UnreadableSource unreadable;
 
     const Model written(checkpoint.config, *checkpoint.weights, {&memory, ops::Packing::write});

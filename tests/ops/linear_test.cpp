@@ -149,6 +149,30 @@ TEST(Linear, HoldsPackedBytesInItsMemoryAndNothingLater) {
   EXPECT_EQ(memory.allocations(), 2);
 }
 
+TEST(Linear, GivesItsWeightsBackBitForBit) {
+  for (const Shape shape : kShapes) {
+    SCOPED_TRACE(testing::Message() << shape.inputs << " inputs, " << shape.outputs << " outputs");
+    const Matrix<float> wide = random_matrix(shape.outputs, shape.inputs + 3, "wide");
+    const MatrixView<const float> weight = wide.view().cols(2, shape.inputs);
+    const Matrix<float> biases = random_matrix(1, shape.outputs, "bias");
+    const std::span<const float> bias = biases.view().row(0);
+    const Linear linear(weight, bias, {Activation::gelu_tanh, Accumulate::yes}, heap());
+    const Linear bare(weight, {}, {}, heap());
+
+    for (const Linear* packed : {&linear, &bare}) {
+      const Matrix<float> unpacked = packed->unpacked();
+      ASSERT_EQ(unpacked.rows(), shape.outputs);
+      ASSERT_EQ(unpacked.cols(), shape.inputs);
+      for (Index o = 0; o < shape.outputs; ++o)
+        EXPECT_TRUE(std::ranges::equal(unpacked.view().row(o), weight.row(o))) << "output " << o;
+    }
+    EXPECT_TRUE(std::ranges::equal(linear.bias(), bias));
+    EXPECT_TRUE(bare.bias().empty());
+    EXPECT_EQ(linear.epilogue(), (Epilogue{Activation::gelu_tanh, Accumulate::yes}));
+    EXPECT_EQ(bare.epilogue(), Epilogue{});
+  }
+}
+
 /// Pages that can be made read-only, as another rank's weights are.
 class Pages {
  public:

@@ -107,6 +107,19 @@ TEST(HalvesToFloats, AgreesWithOneByOneOnOddSizesAndAlignments) {
     }
 }
 
+TEST(FloatsToHalves, AgreesWithOneByOneOnOddSizes) {
+  for (const std::size_t count : {0, 1, 3, 31, 33, 4097}) {
+    std::vector<float> values(count);
+    for (std::size_t i = 0; i < count; ++i)  // every exponent, infinities and NaN among them
+      values[i] = std::bit_cast<float>(static_cast<std::uint32_t>(i * 2654435761U));
+    std::vector<std::uint16_t> halves(count);
+
+    floats_to_halves(values, halves);
+
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(halves[i], float_to_half(values[i])) << i;
+  }
+}
+
 TEST(Bfloat16, EveryValueIsWidenedExactlyAndNarrowedBack) {
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const auto narrow = static_cast<std::uint16_t>(bits);

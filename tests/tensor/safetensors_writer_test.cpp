@@ -28,22 +28,26 @@ std::string read_all(const fs::path& file) {
 
 constexpr std::array<float, 6> kFloats = {1, 2, 3, 4, 5, 6};
 constexpr std::array<std::int32_t, 2> kIntegers = {-1, 7};
+constexpr std::array<std::uint16_t, 2> kHalves = {0x3c00, 0xc000};  // 1, -2
 
 TEST(SafetensorsWriter, WritesWhatIsReadBack) {
   const fs::path file = empty_folder("thinwire_writer") / "out.safetensors";
   SafetensorsWriter writer;
   writer.add("z", {2, 3}, std::span<const float>(kFloats));
   writer.add("a \"quoted\" name", {2}, std::span<const std::int32_t>(kIntegers));
+  writer.add("halves", {2}, std::span<const std::uint16_t>(kHalves));
   writer.add("empty", {0, 4}, std::span<const float>());
   writer.add_metadata("source", "test");
 
   writer.write(file);
 
   const SafetensorsFile read(file);
-  EXPECT_EQ(read.tensors().size(), 3U);
+  EXPECT_EQ(read.tensors().size(), 4U);
   EXPECT_EQ(read.at("z").shape, (std::vector<Index>{2, 3}));
   EXPECT_EQ(read.floats("z"), std::vector<float>(kFloats.begin(), kFloats.end()));
   EXPECT_EQ(read.integers("a \"quoted\" name"), (std::vector<std::int32_t>{-1, 7}));
+  EXPECT_EQ(read.at("halves").type, ElementType::f16);
+  EXPECT_EQ(read.floats("halves"), (std::vector<float>{1.0F, -2.0F}));
   EXPECT_EQ(read.at("empty").shape, (std::vector<Index>{0, 4}));
   EXPECT_EQ(read.metadata().at("source"), "test");
 }

@@ -23,7 +23,9 @@ struct Operations {
   std::int64_t bias_elements = 0;
 
   Operations& operator+=(const Operations& other);
+  Operations& operator-=(const Operations& other);
   friend Operations operator+(Operations a, const Operations& b) { return a += b; }
+  friend Operations operator-(Operations a, const Operations& b) { return a -= b; }
   bool operator==(const Operations&) const = default;
 };
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "thinwire/base/operations.hpp"
-#include "thinwire/tensor/matrix_view.hpp"
+#include "thinwire/tensor/matrix.hpp"
 
 namespace thinwire::ops {
 
@@ -15,6 +15,7 @@ enum class Accumulate { no, yes };  ///< yes: y += ..., the residual without a c
 struct Epilogue {
   Activation activation = Activation::none;
   Accumulate accumulate = Accumulate::no;
+  bool operator==(const Epilogue&) const = default;
 };
 
 /// Who writes the packed weights: with memory that the ranks of a node share, one rank packs and
@@ -44,6 +45,12 @@ class Linear {
 
   Index inputs() const;
   Index outputs() const;
+  Epilogue epilogue() const;
+  /// The weights [outputs, inputs] bit for bit as they were before packing: for making parts of a
+  /// product at set-up, not for a pass.
+  Matrix<float> unpacked() const;
+  /// [outputs], or empty without a bias.
+  std::span<const float> bias() const;
   /// Bytes that packed weights and bias take.
   std::int64_t packed_bytes() const;
 

@@ -12,6 +12,8 @@ std::uint16_t float_to_half(float value);
 
 /// Widens out.size() halfs given as bytes (little-endian, aligned or not), vectorised.
 void halves_to_floats(std::span<const std::byte> halves, std::span<float> out);
+/// Narrows values.size() floats, vectorised; `out` is of the same size.
+void floats_to_halves(std::span<const float> values, std::span<std::uint16_t> out);
 
 /// bfloat16, the upper half of a float; same rounding.
 float bfloat16_to_float(std::uint16_t bits);

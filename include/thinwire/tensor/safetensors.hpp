@@ -64,6 +64,8 @@ class SafetensorsWriter {
  public:
   void add(std::string name, std::vector<Index> shape, std::span<const float> values);
   void add(std::string name, std::vector<Index> shape, std::span<const std::int32_t> values);
+  /// Half precision, given as bits.
+  void add(std::string name, std::vector<Index> shape, std::span<const std::uint16_t> halves);
   void add_metadata(std::string key, std::string value);
   /// Throws InputError when the place cannot be written.
   void write(const std::filesystem::path& file) const;

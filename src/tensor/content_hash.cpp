@@ -1,10 +1,11 @@
-#include "content_hash.hpp"
+#include "thinwire/tensor/content_hash.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
-namespace thinwire::model {
+namespace thinwire {
 namespace {
 
 constexpr std::uint64_t kPrime = 0x100000001b3;
@@ -42,4 +43,4 @@ void ContentHash::add(std::span<const std::byte> bytes) {
   hash_ = mix(hash_, bytes.size());  // "ab", "c" is not "a", "bc"
 }
 
-}  // namespace thinwire::model
+}  // namespace thinwire

@@ -4,10 +4,10 @@
 #include <span>
 #include <string_view>
 
-namespace thinwire::model {
+namespace thinwire {
 
 /// FNV-1a's multiply and exclusive-or over 8 bytes a step, in four independent lanes, so that a
-/// checkpoint is hashed as fast as it is read. Not FNV-1a's own values, and not cryptographic.
+/// file is hashed as fast as it is read. Not FNV-1a's own values, and not cryptographic.
 class ContentHash {
  public:
   void add(std::span<const std::byte> bytes);
@@ -18,4 +18,4 @@ class ContentHash {
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
 
-}  // namespace thinwire::model
+}  // namespace thinwire
