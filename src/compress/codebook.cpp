@@ -1,0 +1,104 @@
+#include "thinwire/compress/codebook.hpp"
+
+#include <algorithm>
+
+namespace thinwire::compress {
+namespace {
+
+/// Below some ten microseconds of copying a second thread costs more than it saves.
+constexpr Index kFloatsWorthThreads = Index{1} << 15;
+
+void require_shapes(std::span<const Matrix<float>> groups) {
+  TW_REQUIRE(!groups.empty(), "a codebook without groups");
+  for (const Matrix<float>& group : groups)
+    TW_REQUIRE(group.rows() == groups[0].rows() && group.cols() == groups[0].cols(),
+               "groups of [{}, {}] and [{}, {}]", groups[0].rows(), groups[0].cols(), group.rows(),
+               group.cols());
+}
+
+Matrix<float> make_table(const Matrix<float>& codewords, model::WeightPlace place) {
+  Matrix<float> table(codewords.rows(), codewords.cols(), place.memory, Matrix<float>::Fill::none);
+  if (place.packing == ops::Packing::write) copy(codewords.view(), table.view());
+  return table;
+}
+
+void require_lookup(const Codebook& codebook, std::span<const Matrix<float>> tables,
+                    std::span<const std::int32_t> indices, MatrixView<const float> rows) {
+  TW_REQUIRE(!tables.empty(), "a codebook of {} codewords was made for searching alone",
+             codebook.codewords());
+  TW_REQUIRE(
+      rows.cols() == codebook.hidden() && std::ssize(indices) == rows.rows() * codebook.groups(),
+      "{} indices for rows [{}, {}] in {} groups of a codebook of width {}", indices.size(),
+      rows.rows(), rows.cols(), codebook.groups(), codebook.hidden());
+}
+
+/// Calls combine(codeword, piece of a row, width) for every group of every row.
+template <class Combine>
+void for_each_piece(std::span<const Matrix<float>> tables, std::span<const std::int32_t> indices,
+                    MatrixView<float> rows, const Combine& combine) {
+  const Index groups = std::ssize(tables), width = tables[0].cols();
+#pragma omp parallel for schedule(static) if (rows.size() >= kFloatsWorthThreads)
+  for (Index row = 0; row < rows.rows(); ++row)
+    for (Index g = 0; g < groups; ++g) {
+      const Index index = indices[static_cast<std::size_t>(row * groups + g)];
+      combine(&tables[static_cast<std::size_t>(g)](index, 0), &rows(row, g * width), width);
+    }
+}
+
+}  // namespace
+
+Codebook::Codebook(std::span<const Matrix<float>> groups, ops::Similarity similarity,
+                   std::span<const Index> levels, Dequantise dequantise, model::WeightPlace place) {
+  require_shapes(groups);
+  searches_.reserve(groups.size());
+  for (const Matrix<float>& group : groups)
+    searches_.emplace_back(group.view(), similarity, levels, place.memory, place.packing);
+  if (dequantise == Dequantise::no) return;
+  tables_.reserve(groups.size());
+  for (const Matrix<float>& group : groups) tables_.push_back(make_table(group, place));
+}
+
+Index Codebook::codewords() const {
+  return searches_[0].codewords(searches_[0].levels() - 1);
+}
+
+Index Codebook::hidden() const {
+  return groups() * searches_[0].width();
+}
+
+Index Codebook::scratch_floats(Index rows, int level) const {
+  return ops::NearestCodeword::scratch_floats(rows, searches_[0].width(),
+                                              searches_[0].codewords(level));
+}
+
+void Codebook::nearest(MatrixView<const float> x, int level, std::span<float> scratch,
+                       std::span<std::int32_t> indices, Operations& counted) const {
+  TW_REQUIRE(x.cols() == hidden() && std::ssize(indices) == x.rows() * groups(),
+             "{} indices for rows [{}, {}] in {} groups of a codebook of width {}", indices.size(),
+             x.rows(), x.cols(), groups(), hidden());
+  if (x.rows() == 0) return;
+  const Index width = searches_[0].width();
+  for (Index group = 0; group < groups(); ++group) {
+    const auto g = static_cast<std::size_t>(group);
+    // Row i's index of this group is the g-th of its run of G.
+    searches_[g](x.cols(group * width, width), level, scratch, indices.subspan(g), groups(),
+                 counted);
+  }
+}
+
+void Codebook::lookup(std::span<const std::int32_t> indices, MatrixView<float> rows) const {
+  require_lookup(*this, tables_, indices, rows);
+  for_each_piece(tables_, indices, rows, [](const float* codeword, float* piece, Index width) {
+    std::copy_n(codeword, width, piece);
+  });
+}
+
+void Codebook::add(std::span<const std::int32_t> indices, MatrixView<float> rows) const {
+  require_lookup(*this, tables_, indices, rows);
+  for_each_piece(tables_, indices, rows, [](const float* codeword, float* piece, Index width) {
+#pragma omp simd
+    for (Index c = 0; c < width; ++c) piece[c] += codeword[c];
+  });
+}
+
+}  // namespace thinwire::compress
