@@ -1,73 +1,19 @@
 #include "thinwire/fabric/fabric.hpp"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
-#include "fabric/throttled_fabric.hpp"
-#include "fabric/virtual_fabric.hpp"
 #include "thinwire/base/error.hpp"
-#include "thinwire/base/named.hpp"
 #include "thinwire/fabric/watchdog.hpp"
 
 namespace thinwire::fabric {
 namespace {
 
-struct ClockEntry {
-  Clock clock;
-  std::string_view name, summary;
-};
-constexpr std::array kClocks = {
-    ClockEntry{Clock::emulated, "emulated",
-               "virtual time: compute is measured, one device at a time; the link is computed"},
-    ClockEntry{Clock::modelled, "modelled",
-               "virtual time: compute = operations / device rate; deterministic"},
-    ClockEntry{Clock::throttled, "throttled", "wall clock, the senders are paced in real time"}};
-
-const ClockEntry& entry_of(Clock clock) {
-  return *std::ranges::find(kClocks, clock, &ClockEntry::clock);
-}
-
 std::int64_t sum(std::span<const std::int64_t> values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
 
-void check_per_device(const char* option, std::span<const double> values, int devices) {
-  require_input(std::ssize(values) == devices, "{} has {} values for {} devices: give one a device",
-                option, values.size(), devices);
-  for (const double value : values)
-    require_input(value > 0, "{} has the value {}: it must be positive", option, value);
-}
-
-void check_options(const FabricOptions& options, const Transport& transport) {
-  require_input(!options.links.empty(), "there is no link setting: give at least one rate");
-  if (!options.slowness.empty()) check_per_device("slowness", options.slowness, transport.size());
-  if (options.clock == Clock::modelled)
-    check_per_device("device-gflops", options.device_flops_per_s, transport.size());
-  if (options.clock != Clock::throttled) return;
-  require_input(options.links.size() == 1,
-                "clock 'throttled' was given {} link settings: it runs one at a time",
-                options.links.size());
-  require_input(std::ranges::all_of(options.slowness, [](double value) { return value == 1; }),
-                "clock 'throttled' cannot slow a device down: use 'emulated' with slowness");
-  require_input(options.links.front().topology != Topology::shared || transport.hosts() == 1,
-                "topology 'shared' under clock 'throttled' needs all ranks on one host, they are "
-                "on {}",
-                transport.hosts());
-}
-
 }  // namespace
-
-Clock parse_clock(std::string_view name) {
-  return find_named("clock", name, kClocks).clock;
-}
-
-std::string_view to_string(Clock clock) {
-  return entry_of(clock).name;
-}
-std::string_view clock_summary(Clock clock) {
-  return entry_of(clock).summary;
-}
 
 std::span<const std::byte> Delivery::from(int device) const {
   TW_REQUIRE(device >= 0 && device < std::ssize(sizes_), "device {} of {} that sent here", device,
@@ -77,22 +23,23 @@ std::span<const std::byte> Delivery::from(int device) const {
                       static_cast<std::size_t>(sizes_[index]));
 }
 
-Fabric::Fabric(Transport& transport, FabricOptions options)
-    : transport_(transport), options_(std::move(options)) {}
+Fabric::Fabric(Transport& all, Transport* devices, FabricOptions options)
+    : all_(all), devices_(devices), options_(std::move(options)) {}
 
 void Fabric::begin_iteration() {
   report("begin");
-  transport_.meet();
+  all_.meet();
   operations_ = {};
   traffic_ = {};
   timeline_.clear();
+  windows_s_.clear();
   layer_ = 0;
   waited_ = started_;
   for (Slot& slot : slots_) {
     slot.is_busy = false;
     slot.into = {};
   }
-  mpi_calls_at_begin_ = transport_.mpi_calls();
+  mpi_calls_at_begin_ = mpi_calls();
   begin_ = std::chrono::steady_clock::now();
   on_begin();
 }
@@ -103,41 +50,65 @@ DeviceIteration Fabric::end_iteration() {
   result.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   result.operations = operations_;
   on_end(result);
-  for (const auto& [function, calls] : transport_.mpi_calls()) {
+  for (const auto& [function, calls] : mpi_calls()) {
     const auto before = mpi_calls_at_begin_.find(function);
     const std::int64_t made = calls - (before == mpi_calls_at_begin_.end() ? 0 : before->second);
     if (made > 0) traffic_.mpi_calls[function] = made;
   }
   result.traffic = traffic_;
+  result.windows_s = windows_s_;
   return result;
 }
 
 Pending Fabric::all_gather(const Payload& payload, std::span<std::byte> into) {
-  return start(Kind::all_gather, 0, payload, into);
+  return start(prepare(Kind::all_gather, payload, into));
 }
 
 Pending Fabric::gather(int root, const Payload& payload, std::span<std::byte> into) {
-  TW_REQUIRE(root >= 0 && root < devices(), "root {} of {} devices", root, devices());
-  return start(Kind::gather, root, payload, into);
+  TW_REQUIRE(root >= 0 && root < all_.size(), "root {} of {} ranks", root, all_.size());
+  Slot& slot = prepare(Kind::gather, payload, into);
+  slot.root = root;
+  return start(slot);
 }
 
-Pending Fabric::start(Kind kind, int root, const Payload& payload, std::span<std::byte> into) {
-  const std::int64_t bits = 8 * std::ssize(payload.bytes);
-  TW_REQUIRE(payload.header_bits >= 0 && payload.padding_bits >= 0 &&
-                 payload.header_bits + payload.padding_bits <= bits,
-             "{} header and {} padding bits in {} bits", payload.header_bits, payload.padding_bits,
-             bits);
-  const int index = free_slot(into.data());
-  Slot& slot = slots_[static_cast<std::size_t>(index)];
+Pending Fabric::send_receive(const Payload& payload, int to, std::span<std::byte> into) {
+  TW_REQUIRE(to >= -1 && to < devices() && to != device(), "device {} sends to {} of {}", device(),
+             to, devices());
+  Slot& slot = prepare(Kind::send_receive, to < 0 ? Payload{} : payload, into);
+  slot.to = to;
+  return start(slot);
+}
+
+Pending Fabric::scatter(std::span<const Payload> payloads, std::span<std::byte> into) {
+  TW_REQUIRE(has_terminal(), "only a terminal scatters");
+  TW_REQUIRE(std::ssize(payloads) == (is_terminal() ? devices() : 0),
+             "device {} of {} scatters {} payloads", device(), devices(), payloads.size());
+  Slot& slot = prepare(Kind::scatter, {}, into);
+  slot.root = devices();
+  slot.scattered.assign(payloads.begin(), payloads.end());
+  return start(slot);
+}
+
+Fabric::Slot& Fabric::prepare(Kind kind, const Payload& payload, std::span<std::byte> into) {
+  Slot& slot = free_slot(into.data());
   slot.kind = kind;
-  slot.root = root;
+  slot.root = 0;
+  slot.to = -1;
   slot.payload = payload;
+  slot.scattered.clear();
   slot.into = into;
+  return slot;
+}
+
+Pending Fabric::start(Slot& slot) {
+  TW_REQUIRE(!is_terminal() || includes_terminal(slot),
+             "the terminal takes part in scatter and in gather to itself alone");
+  count(slot);
   slot.order = started_++;
   slot.is_busy = true;
-  count(slot);
-  on_start(index);
-  return Pending(index);
+  slot.window_start_s = compute_s();
+  on_start(slot.index);
+  return Pending(slot.index);
 }
 
 Delivery Fabric::wait(Pending pending) {
@@ -148,54 +119,57 @@ Delivery Fabric::wait(Pending pending) {
              "collective {} is waited for when {} is next (the order of starting)", slot.order,
              waited_);
   report("wait");
+  windows_s_.push_back(compute_s() - slot.window_start_s);
   on_wait(index);
   slot.is_busy = false;
   ++waited_;
-  if (!slot.is_received_by(device())) return {{}, {}};
-  return {slot.into.first(static_cast<std::size_t>(sum(slot.sizes))), slot.sizes};
+  if (!receives(slot)) return {{}, {}};
+  return {slot.into.first(static_cast<std::size_t>(sum(slot.arrived))), slot.arrived};
+}
+
+void Fabric::mark(Milestone milestone) {
+  on_mark(milestone);
 }
 
 /// A slot keeps the sizes that a Delivery shows, so one that served another buffer is not taken
 /// before the next iteration: a Delivery lasts as long as its buffer.
-int Fabric::free_slot(const std::byte* into) {
+Fabric::Slot& Fabric::free_slot(const std::byte* into) {
   const auto serves = [&](const std::byte* buffer) {
     return std::ranges::find_if(
         slots_, [buffer](const Slot& slot) { return !slot.is_busy && slot.into.data() == buffer; });
   };
   auto slot = serves(into);
   if (slot == slots_.end()) slot = serves(nullptr);
-  if (slot == slots_.end()) {
-    slots_.emplace_back().sizes.resize(static_cast<std::size_t>(devices()));
-    slot = std::prev(slots_.end());
-  }
-  return static_cast<int>(slot - slots_.begin());
+  if (slot != slots_.end()) return *slot;
+  const auto ranks = static_cast<std::size_t>(all_.size());
+  Slot& added = slots_.emplace_back();
+  added.index = static_cast<int>(slots_.size()) - 1;
+  added.sizes.reserve(ranks);
+  added.messages.reserve(ranks);
+  added.arrived.reserve(ranks);
+  if (is_terminal()) added.scattered.reserve(ranks);
+  return added;
 }
 
 void Fabric::count(const Slot& slot) {
-  const std::int64_t bytes = std::ssize(slot.payload.bytes);
-  if (bytes == 0 || !slot.is_sent_by(device())) return;
-  traffic_.header_bits += slot.payload.header_bits;
-  traffic_.padding_bits += slot.payload.padding_bits;
-  traffic_.payload_bits += 8 * bytes - slot.payload.header_bits - slot.payload.padding_bits;
-  traffic_.wire_bytes += bytes;
-  ++traffic_.exchanges;
+  const bool stays_here =
+      (slot.kind == Kind::gather && slot.root == device()) || slot.kind == Kind::scatter;
+  const std::int64_t bytes_before = traffic_.wire_bytes;
+  if (!stays_here) count(slot.payload);
+  for (const Payload& payload : slot.scattered) count(payload);
+  if (traffic_.wire_bytes > bytes_before) ++traffic_.exchanges;
 }
 
-void Fabric::exchange_sizes(Slot& slot) {
-  const std::int64_t mine = std::ssize(slot.payload.bytes);
-  transport_.all_gather(std::as_bytes(std::span(&mine, 1)),
-                        std::as_writable_bytes(std::span(slot.sizes)));
-}
-
-void Fabric::move_bytes(Slot& slot) {
-  const std::int64_t total = sum(slot.sizes);
-  TW_REQUIRE(!slot.is_received_by(device()) || total <= std::ssize(slot.into),
-             "{} bytes arrive, the buffer holds {}", total, slot.into.size());
-  if (total == 0) return;  // known to all, so that none calls
-  if (slot.kind == Kind::all_gather)
-    transport_.all_gatherv(slot.payload.bytes, slot.sizes, slot.into);
-  else
-    transport_.gatherv(slot.root, slot.payload.bytes, slot.sizes, slot.into);
+void Fabric::count(const Payload& payload) {
+  const std::int64_t bits = 8 * std::ssize(payload.bytes);
+  TW_REQUIRE(payload.header_bits >= 0 && payload.padding_bits >= 0 &&
+                 payload.header_bits + payload.padding_bits <= bits,
+             "{} header and {} padding bits in {} bits", payload.header_bits, payload.padding_bits,
+             bits);
+  traffic_.header_bits += payload.header_bits;
+  traffic_.padding_bits += payload.padding_bits;
+  traffic_.payload_bits += bits - payload.header_bits - payload.padding_bits;
+  traffic_.wire_bytes += bits / 8;
 }
 
 void Fabric::report(const char* phase) {
@@ -206,13 +180,6 @@ void Fabric::start_compute(Phase phase) {
   layer_ = phase.layer;
   report(phase.name);
   on_compute_start(phase);
-}
-
-std::unique_ptr<Fabric> make_fabric(Transport& transport, FabricOptions options) {
-  check_options(options, transport);
-  if (options.clock == Clock::throttled)
-    return std::make_unique<ThrottledFabric>(transport, std::move(options));
-  return std::make_unique<VirtualFabric>(transport, std::move(options));
 }
 
 }  // namespace thinwire::fabric

@@ -40,7 +40,11 @@ std::string_view topology_summary(Topology topology) {
 
 Rate Link::between(int from, int to) const {
   if (rates.size() == 1) return rates.front();
-  return std::min(rates.at(static_cast<std::size_t>(from)), rates.at(static_cast<std::size_t>(to)));
+  const auto rate_of = [this](int node) {
+    const auto index = static_cast<std::size_t>(node);
+    return index < rates.size() ? rates[index] : Rate::unlimited();
+  };
+  return std::min(rate_of(from), rate_of(to));
 }
 
 std::vector<Rate> parse_rates(std::string_view text) {

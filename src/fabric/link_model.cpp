@@ -9,19 +9,22 @@
 namespace thinwire::fabric {
 namespace {
 
-std::size_t at(int device) {
-  return static_cast<std::size_t>(device);
+std::size_t at(int node) {
+  return static_cast<std::size_t>(node);
 }
 
 }  // namespace
 
-LinkModel::LinkModel(Link link, int devices)
-    : link_(std::move(link)), transmitter_free_s_(at(devices)), port_free_s_(at(devices)) {
+LinkModel::LinkModel(Link link, int devices, bool has_terminal)
+    : link_(std::move(link)),
+      devices_(devices),
+      transmitter_free_s_(at(devices) + (has_terminal ? 1 : 0)),
+      port_free_s_(transmitter_free_s_.size()) {
   TW_REQUIRE(devices >= 1, "a link with {} devices", devices);
   require_input(link_.rates.size() == 1 || link_.rates.size() == at(devices),
                 "rate {} has {} values for {} devices: give one for all or one a device",
                 rates_to_string(link_.rates), link_.rates.size(), devices);
-  order_.reserve(at(devices) * at(devices));
+  queue_.reserve(transmitter_free_s_.size() * transmitter_free_s_.size());
 }
 
 void LinkModel::reset() {
@@ -33,83 +36,128 @@ void LinkModel::reset() {
 
 void LinkModel::all_gather(std::span<const double> ready_s, std::span<const std::int64_t> bytes,
                            std::span<double> latest_arrival_s, std::vector<Transfer>* log) {
-  check_sizes(ready_s.size(), bytes.size(), latest_arrival_s.size());
+  TW_REQUIRE(ready_s.size() == at(devices_) && bytes.size() == at(devices_) &&
+                 latest_arrival_s.size() == at(devices_),
+             "{} ready times, {} sizes and {} arrivals for {} devices", ready_s.size(),
+             bytes.size(), latest_arrival_s.size(), devices_);
   std::ranges::fill(latest_arrival_s, 0.0);
   if (link_.topology == Topology::broadcast) {
     send_broadcasts(ready_s, bytes, latest_arrival_s, log);
     return;
   }
-  order_.clear();
-  for (int round = 1; round < devices(); ++round)
-    for (int from = 0; from < devices(); ++from)
-      order_.push_back({from, (from + round) % devices(), round});
-  if (link_.topology == Topology::shared)
-    std::ranges::sort(order_, {}, [&](const Message& message) {
-      return std::tuple(ready_s[at(message.from)], message.from, message.round);
-    });
-  for (const Message& message : order_)
-    send_copy(message, ready_s[at(message.from)], bytes[at(message.from)], latest_arrival_s, log);
+  queue_.clear();
+  for (int round = 1; round < devices_; ++round)
+    for (int from = 0; from < devices_; ++from)
+      enqueue({from, (from + round) % devices_, bytes[at(from)]});
+  if (link_.topology == Topology::shared) sort_queue(ready_s);
+  serve_queue(ready_s, latest_arrival_s, log);
+}
+
+void LinkModel::send(std::span<const double> ready_s, std::span<const Message> messages,
+                     std::span<double> latest_arrival_s, std::vector<Transfer>* log) {
+  TW_REQUIRE(ready_s.size() == latest_arrival_s.size() && ready_s.size() <= at(nodes()),
+             "{} ready times and {} arrivals for {} nodes", ready_s.size(), latest_arrival_s.size(),
+             nodes());
+  std::ranges::fill(latest_arrival_s, 0.0);
+  const auto is_node = [&](int node) { return node >= 0 && at(node) < ready_s.size(); };
+  queue_.clear();
+  for (const Message& message : messages) {
+    TW_REQUIRE(is_node(message.from) && is_node(message.to) && message.from != message.to,
+               "a message from node {} to node {} of {}", message.from, message.to, ready_s.size());
+    enqueue(message);
+  }
+  sort_queue(ready_s);
+  serve_queue(ready_s, latest_arrival_s, log);
 }
 
 void LinkModel::gather(int root, std::span<const double> ready_s,
                        std::span<const std::int64_t> bytes, std::span<double> latest_arrival_s,
                        std::vector<Transfer>* log) {
-  check_sizes(ready_s.size(), bytes.size(), latest_arrival_s.size());
-  TW_REQUIRE(root >= 0 && root < devices(), "root {} of {} devices", root, devices());
+  const auto count = static_cast<int>(ready_s.size());
+  TW_REQUIRE(bytes.size() == ready_s.size() && latest_arrival_s.size() == ready_s.size() &&
+                 count <= nodes() && root >= 0 && root < count,
+             "{} ready times, {} sizes and {} arrivals for {} nodes and root {}", count,
+             bytes.size(), latest_arrival_s.size(), nodes(), root);
   std::ranges::fill(latest_arrival_s, 0.0);
-  order_.clear();
-  for (int from = 0; from < devices(); ++from)
-    if (from != root) order_.push_back({from, root, 0});
-  std::ranges::sort(order_, {}, [&](const Message& message) {
-    return std::pair(ready_s[at(message.from)], message.from);
-  });
-  for (const Message& message : order_)
-    send_copy(message, ready_s[at(message.from)], bytes[at(message.from)], latest_arrival_s, log);
+  queue_.clear();
+  for (int from = 0; from < count; ++from)
+    if (from != root) enqueue({from, root, bytes[at(from)]});
+  sort_queue(ready_s);
+  serve_queue(ready_s, latest_arrival_s, log);
 }
 
 void LinkModel::send_broadcasts(std::span<const double> ready_s,
                                 std::span<const std::int64_t> bytes,
                                 std::span<double> latest_arrival_s, std::vector<Transfer>* log) {
-  if (devices() == 1) return;
+  if (devices_ == 1) return;
   // All must hear the one transmission, so it runs at the slowest device's rate.
   const Rate rate = std::ranges::min(link_.rates);
-  for (int from = 0; from < devices(); ++from) {
+  for (int from = 0; from < devices_; ++from) {
     if (bytes[at(from)] == 0) continue;
     const double start_s = std::max(ready_s[at(from)], transmitter_free_s_[at(from)]);
-    const Transfer transfer = occupy(from, from, start_s, bytes[at(from)], rate, log);
-    for (int to = 0; to < devices(); ++to)
+    const Transfer transfer = occupy({from, from, bytes[at(from)]}, start_s, rate, log);
+    for (int to = 0; to < devices_; ++to)
       if (to != from)
         latest_arrival_s[at(to)] = std::max(latest_arrival_s[at(to)], transfer.arrival_s);
   }
 }
 
-void LinkModel::send_copy(const Message& message, double ready_s, std::int64_t bytes,
-                          std::span<double> latest_arrival_s, std::vector<Transfer>* log) {
-  if (bytes == 0) return;
-  const auto [from, to, round] = message;
-  double start_s = std::max(ready_s, transmitter_free_s_[at(from)]);
-  if (link_.topology == Topology::unicast) start_s = std::max(start_s, port_free_s_[at(to)]);
-  if (link_.topology == Topology::shared) start_s = std::max(start_s, medium_free_s_);
-  const Transfer transfer = occupy(from, to, start_s, bytes, link_.between(from, to), log);
-  port_free_s_[at(to)] = transfer.end_s;
-  latest_arrival_s[at(to)] = std::max(latest_arrival_s[at(to)], transfer.arrival_s);
+void LinkModel::enqueue(const Message& message) {
+  if (message.bytes > 0) queue_.push_back({message, static_cast<int>(queue_.size())});
 }
 
-Transfer LinkModel::occupy(int from, int to, double start_s, std::int64_t bytes, Rate rate,
+/// The position makes the order total: a stable sort would allocate.
+void LinkModel::sort_queue(std::span<const double> ready_s) {
+  std::ranges::sort(queue_, {}, [&](const Queued& queued) {
+    const int from = queued.message.from;
+    return std::tuple(ready_s[at(from)], from, queued.position);
+  });
+}
+
+void LinkModel::serve_queue(std::span<const double> ready_s, std::span<double> latest_arrival_s,
+                            std::vector<Transfer>* log) {
+  for (const Queued& queued : queue_) {
+    const Message& message = queued.message;
+    const std::size_t from = at(message.from), to = at(message.to);
+    double start_s = std::max(ready_s[from], transmitter_free_s_[from]);
+    if (link_.topology == Topology::unicast) start_s = std::max(start_s, port_free_s_[to]);
+    if (link_.topology == Topology::shared) start_s = std::max(start_s, medium_free_s_);
+    const Rate rate = link_.between(message.from, message.to);
+    const Transfer transfer = occupy(message, start_s, rate, log);
+    port_free_s_[to] = transfer.end_s;
+    latest_arrival_s[to] = std::max(latest_arrival_s[to], transfer.arrival_s);
+  }
+}
+
+Transfer LinkModel::occupy(const Message& message, double start_s, Rate rate,
                            std::vector<Transfer>* log) {
-  const double end_s = start_s + rate.seconds_for(8.0 * static_cast<double>(bytes));
-  const Transfer transfer{from, to, start_s, end_s, end_s + link_.latency.value_s()};
-  transmitter_free_s_[at(from)] = end_s;
+  const double end_s = start_s + rate.seconds_for(8.0 * static_cast<double>(message.bytes));
+  const Transfer transfer{message.from, message.to, start_s, end_s,
+                          end_s + link_.latency.value_s()};
+  transmitter_free_s_[at(message.from)] = end_s;
   medium_free_s_ = std::max(medium_free_s_, end_s);
-  link_bits_ += 8 * bytes;
+  link_bits_ += 8 * message.bytes;
   if (log != nullptr) log->push_back(transfer);
   return transfer;
 }
 
-void LinkModel::check_sizes(std::size_t ready, std::size_t bytes, std::size_t arrivals) const {
-  TW_REQUIRE(ready == at(devices()) && bytes == at(devices()) && arrivals == at(devices()),
-             "{} ready times, {} sizes and {} arrivals for {} devices", ready, bytes, arrivals,
-             devices());
+void LinkModel::save_state(std::span<double> state) const {
+  TW_REQUIRE(state.size() == state_size(), "{} numbers for a state of {}", state.size(),
+             state_size());
+  auto next = std::ranges::copy(transmitter_free_s_, state.begin()).out;
+  next = std::ranges::copy(port_free_s_, next).out;
+  *next++ = medium_free_s_;
+  *next = static_cast<double>(link_bits_);
+}
+
+void LinkModel::load_state(std::span<const double> state) {
+  TW_REQUIRE(state.size() == state_size(), "{} numbers for a state of {}", state.size(),
+             state_size());
+  const std::size_t count = transmitter_free_s_.size();
+  std::ranges::copy(state.first(count), transmitter_free_s_.begin());
+  std::ranges::copy(state.subspan(count, count), port_free_s_.begin());
+  medium_free_s_ = state[2 * count];
+  link_bits_ = static_cast<std::int64_t>(state.back());
 }
 
 }  // namespace thinwire::fabric

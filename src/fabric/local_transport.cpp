@@ -80,7 +80,7 @@ class LocalTransport final : public Transport {
   int size() const override { return group_->size(); }
   void meet() override { group_->meet(); }
   Turn& turn() override { return turn_; }
-  void abandon() { group_->abandon(); }
+  void abandon() override { group_->abandon(); }
 
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     TW_REQUIRE(all.size() == mine.size() * static_cast<std::size_t>(size()),
@@ -97,6 +97,27 @@ class LocalTransport final : public Transport {
     check(mine, sizes);
     group_->share(rank_, mine, [&](auto parts) {
       if (rank_ == root) pack(parts, all);
+    });
+  }
+  void scatterv(int root, std::span<const std::byte> all, std::span<const std::int64_t> sizes,
+                std::span<std::byte> into) override {
+    check(into, sizes);
+    const auto begin = std::accumulate(sizes.begin(), sizes.begin() + rank_, std::int64_t{0});
+    group_->share(rank_, all, [&](auto parts) {
+      const std::span<const std::byte> roots = parts[static_cast<std::size_t>(root)];
+      TW_REQUIRE(begin + std::ssize(into) <= std::ssize(roots), "{} bytes at {} of {}", into.size(),
+                 begin, roots.size());
+      std::ranges::copy(roots.subspan(static_cast<std::size_t>(begin), into.size()), into.begin());
+    });
+  }
+  void send_receive(std::span<const std::byte> mine, int /*to*/, std::span<std::byte> into,
+                    int from) override {
+    group_->share(rank_, mine, [&](auto parts) {
+      if (from < 0) return;
+      const std::span<const std::byte> theirs = parts[static_cast<std::size_t>(from)];
+      TW_REQUIRE(theirs.size() == into.size(), "{} bytes from rank {} into {}", theirs.size(), from,
+                 into.size());
+      std::ranges::copy(theirs, into.begin());
     });
   }
 
@@ -130,10 +151,6 @@ std::vector<std::unique_ptr<Transport>> make_local_transports(int size) {
   for (int rank = 0; rank < size; ++rank)
     transports.push_back(std::make_unique<LocalTransport>(group, rank));
   return transports;
-}
-
-void abandon(Transport& transport) {
-  if (auto* const local = dynamic_cast<LocalTransport*>(&transport)) local->abandon();
 }
 
 }  // namespace thinwire::fabric

@@ -11,12 +11,17 @@
 namespace thinwire::fabric {
 namespace {
 
-constexpr std::array kNames = {"MPI_Allgather", "MPI_Allgatherv", "MPI_Gatherv", "MPI_Ibarrier"};
+constexpr std::array kNames = {"MPI_Allgather", "MPI_Allgatherv", "MPI_Gatherv",
+                               "MPI_Ibarrier",  "MPI_Scatterv",   "MPI_Sendrecv"};
 
 int to_count(std::int64_t bytes) {
-  TW_REQUIRE(bytes >= 0 && bytes <= INT_MAX, "{} bytes in one collective: MPI counts end at {}",
-             bytes, INT_MAX);
+  TW_REQUIRE(bytes >= 0 && bytes <= INT_MAX, "{} bytes in one call: MPI counts end at {}", bytes,
+             INT_MAX);
   return static_cast<int>(bytes);
+}
+
+int peer(int rank) {
+  return rank < 0 ? MPI_PROC_NULL : rank;
 }
 
 }  // namespace
@@ -39,10 +44,14 @@ MpiTransport::MpiTransport(Communicator all, Communicator node, Turn& turn)
 }
 
 void MpiTransport::meet() {
-  barrier_.meet(node_size_);
+  meet_on_this_host();
   if (hosts_ == 1) return;
   if (!leaders_.is_null()) meet_other_hosts();
-  barrier_.meet(node_size_);
+  meet_on_this_host();
+}
+
+void MpiTransport::meet_on_this_host() {
+  if (!barrier_.meet(node_size_, is_abandoned_)) throw Error("this rank left the others");
 }
 
 /// MPI_Barrier would spin; MPI_Test between growing naps leaves the core to the others.
@@ -54,6 +63,7 @@ void MpiTransport::meet_other_hosts() {
   for (int is_done = 0; is_done == 0;) {
     check_mpi(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
     if (is_done != 0) break;
+    if (is_abandoned_) throw Error("this rank left the others");
     std::this_thread::sleep_for(nap);
     nap = std::min(2 * nap, std::chrono::microseconds{100});
   }
@@ -70,7 +80,7 @@ void MpiTransport::all_gather(std::span<const std::byte> mine, std::span<std::by
 
 void MpiTransport::all_gatherv(std::span<const std::byte> mine, std::span<const std::int64_t> sizes,
                                std::span<std::byte> all) {
-  const std::int64_t total = lay_out(mine, sizes);
+  const std::int64_t total = lay_out(mine.size(), sizes);
   TW_REQUIRE(total <= std::ssize(all), "{} bytes into a buffer of {}", total, all.size());
   ++calls_[kAllgatherv];
   check_mpi(MPI_Allgatherv(mine.data(), to_count(std::ssize(mine)), MPI_BYTE, all.data(),
@@ -80,7 +90,7 @@ void MpiTransport::all_gatherv(std::span<const std::byte> mine, std::span<const 
 
 void MpiTransport::gatherv(int root, std::span<const std::byte> mine,
                            std::span<const std::int64_t> sizes, std::span<std::byte> all) {
-  const std::int64_t total = lay_out(mine, sizes);
+  const std::int64_t total = lay_out(mine.size(), sizes);
   TW_REQUIRE(rank_ != root || total <= std::ssize(all), "{} bytes into a buffer of {}", total,
              all.size());
   ++calls_[kGatherv];
@@ -89,11 +99,36 @@ void MpiTransport::gatherv(int root, std::span<const std::byte> mine,
             "MPI_Gatherv");
 }
 
-std::int64_t MpiTransport::lay_out(std::span<const std::byte> mine,
-                                   std::span<const std::int64_t> sizes) {
-  TW_REQUIRE(
-      sizes.size() == counts_.size() && sizes[static_cast<std::size_t>(rank_)] == std::ssize(mine),
-      "{} sizes for {} ranks, {} bytes contributed", sizes.size(), size_, mine.size());
+void MpiTransport::scatterv(int root, std::span<const std::byte> all,
+                            std::span<const std::int64_t> sizes, std::span<std::byte> into) {
+  const std::int64_t total = lay_out(into.size(), sizes);
+  TW_REQUIRE(rank_ != root || total <= std::ssize(all), "{} bytes out of a buffer of {}", total,
+             all.size());
+  ++calls_[kScatterv];
+  check_mpi(MPI_Scatterv(all.data(), counts_.data(), displacements_.data(), MPI_BYTE, into.data(),
+                         to_count(std::ssize(into)), MPI_BYTE, root, all_.handle()),
+            "MPI_Scatterv");
+}
+
+void MpiTransport::send_receive(std::span<const std::byte> mine, int to, std::span<std::byte> into,
+                                int from) {
+  constexpr int kTag = 0;
+  MPI_Status status;
+  ++calls_[kSendrecv];
+  check_mpi(
+      MPI_Sendrecv(mine.data(), to_count(std::ssize(mine)), MPI_BYTE, peer(to), kTag, into.data(),
+                   to_count(std::ssize(into)), MPI_BYTE, peer(from), kTag, all_.handle(), &status),
+      "MPI_Sendrecv");
+  int received = 0;
+  check_mpi(MPI_Get_count(&status, MPI_BYTE, &received), "MPI_Get_count");
+  TW_REQUIRE(from < 0 || received == std::ssize(into), "{} bytes from rank {} into {}", received,
+             from, into.size());
+}
+
+std::int64_t MpiTransport::lay_out(std::size_t mine, std::span<const std::int64_t> sizes) {
+  TW_REQUIRE(sizes.size() == counts_.size() &&
+                 sizes[static_cast<std::size_t>(rank_)] == static_cast<std::int64_t>(mine),
+             "{} sizes for {} ranks, this one's part is {} bytes", sizes.size(), size_, mine);
   std::int64_t end = 0;
   for (std::size_t peer = 0; peer < counts_.size(); ++peer) {
     counts_[peer] = to_count(sizes[peer]);

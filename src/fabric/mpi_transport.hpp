@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -37,14 +38,29 @@ class MpiTransport final : public Transport {
                    std::span<std::byte> all) override;
   void gatherv(int root, std::span<const std::byte> mine, std::span<const std::int64_t> sizes,
                std::span<std::byte> all) override;
+  void scatterv(int root, std::span<const std::byte> all, std::span<const std::int64_t> sizes,
+                std::span<std::byte> into) override;
+  void send_receive(std::span<const std::byte> mine, int to, std::span<std::byte> into,
+                    int from) override;
   Turn& turn() override { return turn_; }
   std::map<std::string, std::int64_t> mpi_calls() const override;
+  void abandon() override { is_abandoned_ = true; }
 
  private:
-  enum Function { kAllgather, kAllgatherv, kGatherv, kIbarrier, kFunctions };
+  enum Function {
+    kAllgather,
+    kAllgatherv,
+    kGatherv,
+    kIbarrier,
+    kScatterv,
+    kSendrecv,
+    kFunctions,
+  };
 
-  /// Fills counts_ and displacements_; returns the sum.
-  std::int64_t lay_out(std::span<const std::byte> mine, std::span<const std::int64_t> sizes);
+  /// Fills counts_ and displacements_ after checking this rank's part of `mine` bytes; returns the
+  /// sum.
+  std::int64_t lay_out(std::size_t mine, std::span<const std::int64_t> sizes);
+  void meet_on_this_host();
   void meet_other_hosts();
 
   Communicator all_, node_, leaders_;  // leaders_: the first rank of every host; null on the others
@@ -55,6 +71,7 @@ class MpiTransport final : public Transport {
   Turn& turn_;
   std::vector<int> counts_, displacements_;
   std::array<std::int64_t, kFunctions> calls_{};
+  std::atomic<bool> is_abandoned_ = false;
 };
 
 }  // namespace thinwire::fabric

@@ -21,8 +21,9 @@ class NodeLock {
 /// A barrier between a fixed number of processes, any number of times.
 class NodeBarrier {
  public:
-  /// Returns when `ranks` callers have come.
-  void meet(std::uint32_t ranks);
+  /// Returns true when `ranks` callers have come, and false soon after `is_abandoned`, which
+  /// another thread of this process may set; the barrier is of no use then.
+  bool meet(std::uint32_t ranks, const std::atomic<bool>& is_abandoned);
 
  private:
   std::atomic<std::uint32_t> arrived_, round_;

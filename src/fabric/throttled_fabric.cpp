@@ -17,10 +17,10 @@ double seconds(steady_clock::duration duration) {
 
 }  // namespace
 
-ThrottledFabric::ThrottledFabric(Transport& transport, FabricOptions options)
-    : Fabric(transport, std::move(options)),
-      bits_(options_.links.front(), devices()),
-      no_times_(static_cast<std::size_t>(devices())),
+ThrottledFabric::ThrottledFabric(Transport& all, Transport* devices, FabricOptions options)
+    : Fabric(all, devices, std::move(options)),
+      bits_(options_.links.front(), this->devices(), has_terminal()),
+      no_times_(static_cast<std::size_t>(all.size())),
       no_arrivals_(no_times_.size()) {}
 
 ThrottledFabric::~ThrottledFabric() {
@@ -33,13 +33,14 @@ ThrottledFabric::~ThrottledFabric() {
   }
   changed_.notify_all();
   // Left by an exception while the thread is in a meeting to which a peer may never come.
-  if (is_stuck) abandon(transport_);
+  if (is_stuck) abandon_all();
   if (thread_.joinable()) thread_.join();
 }
 
 void ThrottledFabric::on_begin() {
   bits_.reset();
-  wait_s_ = hidden_s_ = skew_s_ = 0;
+  compute_s_ = wait_s_ = hidden_s_ = skew_s_ = 0;
+  milestone_s_.fill(LinkTimes::kNever);
   iteration_start_ = steady_clock::now();
 }
 
@@ -48,7 +49,9 @@ void ThrottledFabric::on_compute_start(Phase /*phase*/) {
 }
 
 void ThrottledFabric::on_compute_end(Phase phase) {
-  record(TimelineEvent::Kind::compute, phase.name, compute_start_, steady_clock::now());
+  const Time now = steady_clock::now();
+  compute_s_ += seconds(now - compute_start_);
+  record(TimelineEvent::Kind::compute, phase.name, compute_start_, now);
 }
 
 void ThrottledFabric::on_start(int slot) {
@@ -84,10 +87,6 @@ void ThrottledFabric::account(const Job& job, Time waiting_since, Time waited_un
   // On a shared medium it cannot be told from the others' sending.
   if (options_.links.front().topology != Topology::shared)
     skew_s_ += std::max(0.0, seconds(std::min(job.met, waited_until) - waiting_since));
-  if (job.slot->kind == Kind::all_gather)
-    bits_.all_gather(no_times_, job.slot->sizes, no_arrivals_);
-  else
-    bits_.gather(job.slot->root, no_times_, job.slot->sizes, no_arrivals_);
   record(TimelineEvent::Kind::wait, "wait", waiting_since, waited_until);
   if (job.send_end > job.send_start)
     record(TimelineEvent::Kind::transfer, "send", job.send_start, job.send_end);
@@ -99,8 +98,13 @@ void ThrottledFabric::record(TimelineEvent::Kind kind, const char* name, Time st
                          seconds(end - start)});
 }
 
+void ThrottledFabric::on_mark(Milestone milestone) {
+  milestone_s_[static_cast<std::size_t>(milestone)] =
+      seconds(steady_clock::now() - iteration_start_);
+}
+
 void ThrottledFabric::on_end(DeviceIteration& result) {
-  result.links.push_back({result.wall_s - wait_s_, wait_s_, hidden_s_, skew_s_});
+  result.links.push_back({result.wall_s - wait_s_, wait_s_, hidden_s_, skew_s_, milestone_s_});
   result.link_bits.push_back(bits_.link_bits());
 }
 
@@ -131,52 +135,89 @@ void ThrottledFabric::carry(Job& job) {
     send_on_shared_medium(job);
   else
     reserve(job);
-  transport_.meet();
+  Transport& transport = transport_of(*job.slot);
+  transport.meet();
   job.met = steady_clock::now();
-  exchange_sizes(*job.slot);
+  tell(*job.slot);
   move_bytes(*job.slot);
   const bool is_empty = std::ranges::all_of(job.slot->sizes, [](auto size) { return size == 0; });
   if (!is_empty)
-    sleep_until(job.send_end + std::chrono::duration_cast<steady_clock::duration>(
+    pause_until(job.send_end + std::chrono::duration_cast<steady_clock::duration>(
                                    std::chrono::duration<double>(link.latency.value_s())));
-  transport_.meet();  // what has not left everywhere has not arrived anywhere
+  transport.meet();  // what has not left everywhere has not arrived anywhere
   job.done = steady_clock::now();
 }
 
-/// Plans the sending by topology: one transmission heard by all, or a copy a peer, one after the
-/// other.
+/// Sizes and receivers; towards the terminal, which was away, also what the link has carried.
+void ThrottledFabric::tell(Slot& slot) {
+  begin_stamp(slot);
+  if (includes_terminal(slot)) bits_.save_state(stamps_.add(bits_.state_size()));
+  exchange_stamps(slot);
+  if (includes_terminal(slot)) bits_.load_state(added_stamp(0));
+  const auto ready_s = std::span(no_times_).first(slot.sizes.size());
+  const auto arrival_s = std::span(no_arrivals_).first(slot.sizes.size());
+  if (slot.kind == Kind::all_gather)
+    bits_.all_gather(ready_s, slot.sizes, arrival_s);
+  else
+    bits_.send(ready_s, slot.messages, arrival_s);
+}
+
+/// In naps: a device that an exception ends does not wait for a slow link.
+void ThrottledFabric::pause_until(Time deadline) const {
+  constexpr std::chrono::milliseconds kNap{100};
+  while (deadline - steady_clock::now() > 2 * kNap) {
+    if (is_stopping_) throw Error("this device stops");
+    std::this_thread::sleep_for(kNap);
+  }
+  sleep_until(deadline);
+}
+
+/// Plans this rank's sending: one transmission heard by all, or message after message.
 void ThrottledFabric::reserve(Job& job) {
   const Slot& slot = *job.slot;
   const std::int64_t bytes = std::ssize(slot.payload.bytes);
+  const bool is_broadcast = options_.links.front().topology == Topology::broadcast;
   job.send_start = job.send_end = job.ready;
-  if (bytes == 0 || devices() == 1 || !slot.is_sent_by(device())) return;
-
-  job.send_start = Time::max();
-  if (slot.kind == Kind::gather) {
-    reserve(job, slot.root, bytes);
-  } else if (options_.links.front().topology == Topology::broadcast) {
-    reserve(job, device(), bytes);
-  } else {
-    for (int round = 1; round < devices(); ++round)
-      reserve(job, (device() + round) % devices(), bytes);
+  switch (slot.kind) {
+    case Kind::all_gather:
+      if (is_broadcast && devices() > 1) reserve(job, device(), bytes);
+      for (int round = 1; round < devices() && !is_broadcast; ++round)
+        reserve(job, (device() + round) % devices(), bytes);
+      break;
+    case Kind::gather:
+      if (slot.root != device()) reserve(job, slot.root, bytes);
+      break;
+    case Kind::send_receive:
+      if (slot.to >= 0) reserve(job, slot.to, bytes);
+      break;
+    case Kind::scatter:
+      for (std::size_t p = 0; p < slot.scattered.size(); ++p)
+        reserve(job, static_cast<int>(p), std::ssize(slot.scattered[p].bytes));
+      break;
   }
 }
 
 void ThrottledFabric::reserve(Job& job, int to, std::int64_t bytes) {
+  if (bytes == 0) return;
   const Link& link = options_.links.front();
   const Rate rate = to == device() ? std::ranges::min(link.rates) : link.between(device(), to);
   const Pacer::Span span = pacer_.reserve(bytes, rate, job.send_end);
-  job.send_start = std::min(job.send_start, span.start);
+  if (job.send_start == job.send_end) job.send_start = span.start;  // the first one
   job.send_end = span.end;
 }
 
 /// Who sends first cannot be planned: the node's turn stands for the medium, held while sending.
 void ThrottledFabric::send_on_shared_medium(Job& job) {
-  transport_.turn().acquire();
+  struct Medium {
+    explicit Medium(Turn& taken) : turn(taken) { turn.acquire(); }
+    Medium(const Medium&) = delete;
+    ~Medium() { turn.release(); }
+    Turn& turn;
+  };
+  const Medium medium(all_.turn());
   job.ready = steady_clock::now();
   reserve(job);
-  sleep_until(job.send_end);
-  transport_.turn().release();
+  pause_until(job.send_end);
 }
 
 }  // namespace thinwire::fabric

@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -18,11 +20,13 @@ namespace thinwire::fabric {
 ///    passes, its bytes move in one collective, whose own time shows only when it is longer;
 ///  - receivers' ports are not modelled;
 ///  - one collective is delivered, latency included, before the next one is paced;
-///  - a gather's sender waits until its bytes have left and root has them.
-/// While the thread lives, it alone calls the transport between begin_iteration and end_iteration.
+///  - collectives are in lock step: who only sends, or neither sends nor receives, waits too, until
+///    all bytes have left and arrived.
+/// While the thread lives, it alone calls the transports between begin_iteration and end_iteration.
+/// A device that an exception ends waits for nobody: its meetings are abandoned, pauses cut short.
 class ThrottledFabric final : public Fabric {
  public:
-  ThrottledFabric(Transport& transport, FabricOptions options);
+  ThrottledFabric(Transport& all, Transport* devices, FabricOptions options);
   ~ThrottledFabric() override;
 
  private:
@@ -44,10 +48,14 @@ class ThrottledFabric final : public Fabric {
   void on_compute_end(Phase phase) override;
   void on_start(int slot) override;
   void on_wait(int slot) override;
+  void on_mark(Milestone milestone) override;
   void on_end(DeviceIteration& result) override;
+  double compute_s() const override { return compute_s_; }
 
   void communicate();
   void carry(Job& job);
+  void tell(Slot& slot);
+  void pause_until(Time deadline) const;
   void reserve(Job& job);
   void reserve(Job& job, int to, std::int64_t bytes);
   void send_on_shared_medium(Job& job);
@@ -55,16 +63,18 @@ class ThrottledFabric final : public Fabric {
   void record(TimelineEvent::Kind kind, const char* name, Time start, Time end);
 
   Pacer pacer_;
-  LinkModel bits_;  // counts what the whole link carries; its times are not used
+  LinkModel bits_;  // counts what the whole link carries, in the thread; its times are not used
   std::vector<double> no_times_, no_arrivals_;
-  double wait_s_ = 0, hidden_s_ = 0, skew_s_ = 0;
+  double compute_s_ = 0, wait_s_ = 0, hidden_s_ = 0, skew_s_ = 0;
+  std::array<double, kMilestones> milestone_s_{};
   Time iteration_start_, compute_start_;
 
   std::deque<Job> jobs_;  // one a slot; grows at the end only
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Job*> queue_;  // started, not yet taken
-  bool is_carrying_ = false, is_stopping_ = false;
+  bool is_carrying_ = false;
+  std::atomic<bool> is_stopping_ = false;  // set under the mutex
   std::thread thread_;
 };
 

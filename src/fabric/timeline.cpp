@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <string_view>
 
 #include "thinwire/base/json.hpp"
@@ -34,6 +34,11 @@ Json metadata(std::string_view what, int process, int thread, const std::string&
       {"name", what}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
 }
 
+/// The terminal's events come from node `devices`.
+bool has_terminal(std::span<const TimelineEvent> events, int devices) {
+  return std::ranges::find(events, devices, &TimelineEvent::device) != events.end();
+}
+
 Json to_trace(const TimelineEvent& event) {
   return {{"name", event.name},
           {"cat", category(event.kind)},
@@ -49,13 +54,14 @@ Json to_trace(const TimelineEvent& event) {
 
 Json chrome_trace(std::span<const TimelineEvent> events, std::span<const std::string> link_names,
                   int devices) {
+  const int nodes = devices + (has_terminal(events, devices) ? 1 : 0);
   Json list = Json::array();
   for (int link = 0; link < static_cast<int>(link_names.size()); ++link) {
     list.push_back(metadata("process_name", link, 0, link_names[static_cast<std::size_t>(link)]));
-    for (int device = 0; device < devices; ++device) {
-      list.push_back(metadata("thread_name", link, 2 * device, fmt::format("device {}", device)));
-      list.push_back(
-          metadata("thread_name", link, 2 * device + 1, fmt::format("device {} sends", device)));
+    for (int node = 0; node < nodes; ++node) {
+      const std::string name = node == devices ? "terminal" : fmt::format("device {}", node);
+      list.push_back(metadata("thread_name", link, 2 * node, name));
+      list.push_back(metadata("thread_name", link, 2 * node + 1, name + " sends"));
     }
   }
   for (const TimelineEvent& event : events) list.push_back(to_trace(event));

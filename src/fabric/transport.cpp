@@ -32,6 +32,14 @@ class SoloTransport final : public Transport {
                std::span<std::byte> all) override {
     all_gatherv(mine, sizes, all);
   }
+  void scatterv(int, std::span<const std::byte> all, std::span<const std::int64_t>,
+                std::span<std::byte> into) override {
+    TW_REQUIRE(all.size() >= into.size(), "{} bytes into {}", all.size(), into.size());
+    std::ranges::copy(all.first(into.size()), into.begin());
+  }
+  void send_receive(std::span<const std::byte>, int to, std::span<std::byte>, int from) override {
+    TW_REQUIRE(to < 0 && from < 0, "rank {} to rank {} where there is one", from, to);
+  }
   Turn& turn() override { return turn_; }
 
  private:

@@ -21,19 +21,26 @@ Link without_cost(Link link) {
   return link;
 }
 
+std::string transfer_name(const Transfer& transfer, int devices) {
+  if (transfer.to == transfer.from) return "to all";
+  if (transfer.to == devices) return "to terminal";
+  return fmt::format("to device {}", transfer.to);
+}
+
 }  // namespace
 
-VirtualFabric::VirtualFabric(Transport& transport, FabricOptions options)
-    : Fabric(transport, std::move(options)) {
-  if (!options_.slowness.empty()) slowness_ = options_.slowness[at(device())];
-  if (options_.clock == Clock::modelled) flops_per_s_ = options_.device_flops_per_s[at(device())];
-  for (const Link& link : options_.links) entries_.push_back({LinkModel(link, devices()), {}});
-  for (const Link& link : options_.links)
-    entries_.push_back({LinkModel(without_cost(link), devices()), {}});
-  my_stamp_.resize(entries_.size() + 1);
-  all_stamps_.resize(my_stamp_.size() * at(devices()));
-  peer_ready_s_.resize(at(devices()));
-  latest_arrival_s_.resize(at(devices()));
+VirtualFabric::VirtualFabric(Transport& all, Transport* devices, FabricOptions options)
+    : Fabric(all, devices, std::move(options)),
+      rank_ready_s_(at(all.size())),
+      latest_arrival_s_(rank_ready_s_.size()) {
+  if (!options_.slowness.empty() && !is_terminal()) slowness_ = options_.slowness[at(device())];
+  if (options_.clock == Clock::modelled)
+    flops_per_s_ = options_.device_flops_per_s[is_terminal() ? 0 : at(device())];
+  const auto add = [this](const Link& link) {
+    entries_.push_back({LinkModel(link, this->devices(), has_terminal()), {}, {}});
+  };
+  for (const Link& link : options_.links) add(link);
+  for (const Link& link : options_.links) add(without_cost(link));
 }
 
 VirtualFabric::~VirtualFabric() {
@@ -46,6 +53,7 @@ void VirtualFabric::on_begin() {
   for (Entry& entry : entries_) {
     entry.link.reset();
     entry.clock = {};
+    entry.milestone_s.fill(LinkTimes::kNever);
   }
 }
 
@@ -75,7 +83,7 @@ void VirtualFabric::on_compute_end(Phase phase) {
 void VirtualFabric::take_turn() {
   if (options_.clock != Clock::emulated || has_turn_) return;
   if (options_.cold_weights && !evictor_) evictor_.emplace();
-  transport_.turn().acquire();
+  all_.turn().acquire();
   has_turn_ = true;
   if (!evictor_) return;
   const auto start = std::chrono::steady_clock::now();
@@ -84,7 +92,7 @@ void VirtualFabric::take_turn() {
 }
 
 void VirtualFabric::give_turn() {
-  if (has_turn_) transport_.turn().release();
+  if (has_turn_) all_.turn().release();
   has_turn_ = false;
 }
 
@@ -100,54 +108,72 @@ void VirtualFabric::charge(double total_s, Phase phase) {
 }
 
 void VirtualFabric::on_start(int slot) {
-  if (at(slot) >= ready_s_.size()) ready_s_.resize(at(slot) + 1, my_stamp_);
+  if (at(slot) >= ready_s_.size())
+    ready_s_.resize(at(slot) + 1, std::vector<double>(entries_.size()));
   for (std::size_t entry = 0; entry < entries_.size(); ++entry)
     ready_s_[at(slot)][entry] = entries_[entry].clock.now_s();
 }
 
 void VirtualFabric::on_wait(int slot) {
   give_turn();
-  transport_.meet();
-  exchange_stamps(slot);
+  Transport& transport = transport_of(slots_[at(slot)]);
+  transport.meet();
+  tell(slot);
   move_bytes(slots_[at(slot)]);
-  transport_.meet();  // nobody computes while another rank is still busy inside MPI
+  transport.meet();  // nobody computes while another rank is still busy inside MPI
   for (int entry = 0; entry < std::ssize(entries_); ++entry) arrive(entry, slot);
 }
 
-/// Ready times and sizes travel together; a double holds sizes to 2^53 exactly.
-void VirtualFabric::exchange_stamps(int slot) {
-  std::ranges::copy(ready_s_[at(slot)], my_stamp_.begin());
-  my_stamp_.back() = static_cast<double>(slots_[at(slot)].payload.bytes.size());
-  transport_.all_gather(std::as_bytes(std::span(my_stamp_)),
-                        std::as_writable_bytes(std::span(all_stamps_)));
-  for (std::size_t peer = 0; peer < at(devices()); ++peer)
-    slots_[at(slot)].sizes[peer] =
-        static_cast<std::int64_t>(all_stamps_[(peer + 1) * my_stamp_.size() - 1]);
+/// Ready times travel with the sizes; towards the terminal, the link's state does too.
+void VirtualFabric::tell(int slot) {
+  Slot& collective = slots_[at(slot)];
+  const bool is_state_told = includes_terminal(collective);
+  begin_stamp(collective);
+  stamps_.add(ready_s_[at(slot)]);
+  if (is_state_told)
+    for (const Entry& entry : entries_) entry.link.save_state(stamps_.add(entry.link.state_size()));
+  exchange_stamps(collective);
+  if (!is_state_told) return;
+  std::span<const double> states = added_stamp(0).subspan(entries_.size());
+  for (Entry& entry : entries_) {
+    entry.link.load_state(states.first(entry.link.state_size()));
+    states = states.subspan(entry.link.state_size());
+  }
 }
 
 /// Every rank computes the same arrivals under the entry's link and takes its own.
 void VirtualFabric::arrive(int entry, int slot) {
   const Slot& collective = slots_[at(slot)];
-  for (std::size_t peer = 0; peer < at(devices()); ++peer)
-    peer_ready_s_[peer] = all_stamps_[peer * my_stamp_.size() + at(entry)];
-  auto& [link, clock] = entries_[at(entry)];
+  const std::size_t ranks = collective.sizes.size();
+  const auto ready_s = std::span(rank_ready_s_).first(ranks);
+  const auto latest_arrival_s = std::span(latest_arrival_s_).first(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    ready_s[rank] = added_stamp(static_cast<int>(rank))[at(entry)];
+  auto& [link, clock, milestone_s] = entries_[at(entry)];
   std::vector<Transfer>* const log = is_recorded(entry) ? &log_ : nullptr;
   log_.clear();
   if (collective.kind == Kind::all_gather)
-    link.all_gather(peer_ready_s_, collective.sizes, latest_arrival_s_, log);
+    link.all_gather(ready_s, collective.sizes, latest_arrival_s, log);
   else
-    link.gather(collective.root, peer_ready_s_, collective.sizes, latest_arrival_s_, log);
-  const double start_s = clock.now_s();
-  clock.wait_until(latest_arrival_s_[at(device())], ready_s_[at(slot)][at(entry)]);
-  if (log == nullptr) return;
+    link.send(ready_s, collective.messages, latest_arrival_s, log);
+  const double waiting_since_s = clock.now_s();
+  clock.wait_until(latest_arrival_s[at(device())], ready_s_[at(slot)][at(entry)]);
+  if (log != nullptr) record_arrival(entry, waiting_since_s);
+}
 
-  if (clock.now_s() > start_s)
-    record(TimelineEvent::Kind::wait, "wait", entry, start_s, clock.now_s());
+void VirtualFabric::record_arrival(int entry, double waiting_since_s) {
+  const double now_s = entries_[at(entry)].clock.now_s();
+  if (now_s > waiting_since_s)
+    record(TimelineEvent::Kind::wait, "wait", entry, waiting_since_s, now_s);
   for (const Transfer& transfer : log_)
     if (transfer.from == device())
-      record(TimelineEvent::Kind::transfer,
-             transfer.to == transfer.from ? "to all" : fmt::format("to device {}", transfer.to),
-             entry, transfer.start_s, transfer.end_s);
+      record(TimelineEvent::Kind::transfer, transfer_name(transfer, devices()), entry,
+             transfer.start_s, transfer.end_s);
+}
+
+void VirtualFabric::on_mark(Milestone milestone) {
+  for (Entry& entry : entries_)
+    entry.milestone_s[static_cast<std::size_t>(milestone)] = entry.clock.now_s();
 }
 
 void VirtualFabric::record(TimelineEvent::Kind kind, std::string name, int entry, double start_s,
@@ -159,10 +185,10 @@ void VirtualFabric::on_end(DeviceIteration& result) {
   give_turn();
   result.eviction_s = std::chrono::duration<double>(eviction_).count();
   for (std::size_t index = 0; index < at(user_links()); ++index) {
-    const auto& [link, clock] = entries_[index];
+    const auto& [link, clock, milestone_s] = entries_[index];
     const DeviceClock& unlimited = entries_[index + at(user_links())].clock;
     result.links.push_back(
-        {clock.compute_s(), clock.wait_s(), clock.hidden_s(), unlimited.wait_s()});
+        {clock.compute_s(), clock.wait_s(), clock.hidden_s(), unlimited.wait_s(), milestone_s});
     result.link_bits.push_back(link.link_bits());
   }
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <chrono>
 #include <optional>
 #include <vector>
@@ -12,16 +13,18 @@ namespace thinwire::fabric {
 
 /// The emulated and the modelled clock: every device has one virtual clock a link setting, and
 /// arrivals are computed. Behind the settings of the user stand as many twins with an unlimited
-/// rate and no latency; what a device waits for there is skew.
+/// rate and no latency; what a device waits for there is skew. The terminal is away between scatter
+/// and gather: when it meets the devices, all take over the link as device 0 knows it.
 class VirtualFabric final : public Fabric {
  public:
-  VirtualFabric(Transport& transport, FabricOptions options);
+  VirtualFabric(Transport& all, Transport* devices, FabricOptions options);
   ~VirtualFabric() override;
 
  private:
   struct Entry {
     LinkModel link;
     DeviceClock clock;
+    std::array<double, kMilestones> milestone_s;
   };
 
   void on_begin() override;
@@ -29,13 +32,16 @@ class VirtualFabric final : public Fabric {
   void on_compute_end(Phase phase) override;
   void on_start(int slot) override;
   void on_wait(int slot) override;
+  void on_mark(Milestone milestone) override;
   void on_end(DeviceIteration& result) override;
+  double compute_s() const override { return compute_s_; }
 
   void take_turn();
   void give_turn();
   void charge(double total_s, Phase phase);
-  void exchange_stamps(int slot);
+  void tell(int slot);
   void arrive(int entry, int slot);
+  void record_arrival(int entry, double waiting_since_s);
   void record(TimelineEvent::Kind kind, std::string name, int entry, double start_s, double end_s);
   int user_links() const { return static_cast<int>(options_.links.size()); }
   bool is_recorded(int entry) const { return options_.record_timeline && entry < user_links(); }
@@ -47,10 +53,9 @@ class VirtualFabric final : public Fabric {
   std::chrono::steady_clock::time_point compute_start_;
   std::optional<CacheEvictor> evictor_;
   std::chrono::steady_clock::duration eviction_{};
-  std::vector<Entry> entries_;                 // the user's links, then their unlimited twins
-  std::vector<std::vector<double>> ready_s_;   // [slot][entry] when this device published
-  std::vector<double> my_stamp_, all_stamps_;  // a device: ready_s of every entry, then bytes
-  std::vector<double> peer_ready_s_, latest_arrival_s_;  // [device], of one entry
+  std::vector<Entry> entries_;                // the user's links, then their unlimited twins
+  std::vector<std::vector<double>> ready_s_;  // [slot][entry] when this rank published
+  std::vector<double> rank_ready_s_, latest_arrival_s_;  // [rank], of one entry
   std::vector<Transfer> log_;
 };
 

@@ -12,23 +12,50 @@
 
 namespace thinwire::fabric::test {
 
-/// Runs `work` on a thread a device; the first device's exception is rethrown.
-inline void on_devices(int devices, const std::function<void(Transport&)>& work) {
-  const auto transports = make_local_transports(devices);
-  std::vector<std::exception_ptr> errors(transports.size());
+/// Runs work(rank) on a thread a rank; the first rank's exception is rethrown. A rank that fails
+/// calls abandon_rank(rank).
+inline void on_threads(int ranks, const std::function<void(int)>& work,
+                       const std::function<void(int)>& abandon_rank) {
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
-  for (std::size_t p = 0; p < transports.size(); ++p)
-    threads.emplace_back([&, p] {
+  for (int rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
       try {
-        work(*transports[p]);
+        work(rank);
       } catch (...) {
-        errors[p] = std::current_exception();
-        abandon(*transports[p]);
+        errors[static_cast<std::size_t>(rank)] = std::current_exception();
+        abandon_rank(rank);
       }
     });
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& error : errors)
     if (error) std::rethrow_exception(error);
+}
+
+/// Runs `work` on a thread a device.
+inline void on_devices(int devices, const std::function<void(Transport&)>& work) {
+  const auto transports = make_local_transports(devices);
+  const auto of = [&](int rank) -> Transport& {
+    return *transports[static_cast<std::size_t>(rank)];
+  };
+  on_threads(
+      devices, [&](int rank) { work(of(rank)); }, [&](int rank) { abandon(of(rank)); });
+}
+
+/// The same with a terminal, the last rank of `all`, which has no `devices`.
+inline void on_devices_and_terminal(
+    int devices, const std::function<void(Transport& all, Transport* devices)>& work) {
+  const auto all = make_local_transports(devices + 1);
+  const auto parts = make_local_transports(devices);
+  const auto part_of = [&](int rank) {
+    return rank < devices ? parts[static_cast<std::size_t>(rank)].get() : nullptr;
+  };
+  on_threads(
+      devices + 1, [&](int rank) { work(*all[static_cast<std::size_t>(rank)], part_of(rank)); },
+      [&](int /*rank*/) {
+        abandon(*all.front());
+        abandon(*parts.front());
+      });
 }
 
 inline std::vector<std::byte> filled(std::int64_t size, int value) {

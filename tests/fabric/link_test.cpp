@@ -26,6 +26,7 @@ TEST(Link, RunsATransferAtTheSlowerEnd) {
   EXPECT_EQ(link.between(0, 1), Rate::bits_per_second(1e7));
   EXPECT_EQ(link.between(1, 0), Rate::bits_per_second(1e7));
   EXPECT_EQ(link.between(2, 1), Rate::bits_per_second(1e6));
+  EXPECT_EQ(link.between(3, 2), Rate::bits_per_second(1e6));  // the terminal, behind the devices
 }
 
 TEST(Link, ParsesTheTopologiesThatItPrints) {

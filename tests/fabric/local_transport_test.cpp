@@ -46,6 +46,41 @@ TEST(LocalTransport, GathersTowardsTheRootAlone) {
   EXPECT_EQ(received, 1);
 }
 
+TEST(LocalTransport, ScattersUnequalPartsOfTheRoot) {
+  std::atomic<int> right = 0;
+  on_devices(3, [&](Transport& transport) {
+    const int me = transport.rank();
+    const auto all = filled(me == 1 ? 6 : 0, 7);
+    std::vector<std::byte> mine(static_cast<std::size_t>(2 * me));
+
+    transport.scatterv(1, all, std::vector<std::int64_t>{0, 2, 4}, mine);
+
+    if (is_filled(mine, 2 * me, 7)) ++right;
+  });
+  EXPECT_EQ(right, 3);
+}
+
+TEST(LocalTransport, SendsDownALine) {
+  std::atomic<int> right = 0;
+  on_devices(3, [&](Transport& transport) {
+    const int me = transport.rank();
+    std::vector<std::byte> theirs(static_cast<std::size_t>(me));  // me - 1 sends me bytes
+
+    transport.send_receive(filled(me + 1, me), me == 2 ? -1 : me + 1, theirs, me - 1);
+
+    if (is_filled(theirs, me, me - 1)) ++right;
+  });
+  EXPECT_EQ(right, 3);
+}
+
+TEST(LocalTransport, RefusesAReceiveBufferOfAnotherSize) {
+  const auto work = [](Transport& transport) {
+    std::vector<std::byte> theirs(3);
+    transport.send_receive(filled(2, 1), 1 - transport.rank(), theirs, 1 - transport.rank());
+  };
+  EXPECT_THROW(on_devices(2, work), Error);
+}
+
 TEST(LocalTransport, GatherAllGivesEveryRanksBytes) {
   std::atomic<int> right = 0;
   on_devices(3, [&](Transport& transport) {
@@ -112,14 +147,17 @@ TEST(LocalTransport, AnAbandonedGroupThrowsInsteadOfWaiting) {
 TEST(SoloTransport, ReturnsWhatItIsGiven) {
   const auto transport = make_solo_transport();
   const auto mine = filled(5, 3);
-  std::vector<std::byte> all(5), gathered(5);
+  std::vector<std::byte> all(5), gathered(5), scattered(5);
 
   transport->meet();
   transport->all_gather(mine, all);
   transport->gatherv(0, mine, std::vector<std::int64_t>{5}, gathered);
+  transport->scatterv(0, mine, std::vector<std::int64_t>{5}, scattered);
+  transport->send_receive({}, -1, {}, -1);
 
   EXPECT_TRUE(is_filled(all, 5, 3));
   EXPECT_TRUE(is_filled(gathered, 5, 3));
+  EXPECT_TRUE(is_filled(scattered, 5, 3));
   EXPECT_EQ(gather_all(*transport, mine).size(), 1U);
   abandon(*transport);  // does nothing here
   EXPECT_NO_THROW(transport->meet());

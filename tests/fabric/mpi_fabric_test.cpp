@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "devices.hpp"
+#include "ring_values.hpp"
 #include "schedule.hpp"
 #include "session.hpp"
+#include "terminal_schedule.hpp"
 #include "thinwire/fabric/fabric.hpp"
+#include "thinwire/fabric/ring_all_reduce.hpp"
 
 namespace thinwire::fabric {
 namespace {
@@ -113,6 +116,69 @@ TEST(MpiFabric, FewerDevicesThanRanksRunWhileTheOthersSleep) {
     EXPECT_TRUE(is_data_right);
   }
   session->world().meet();
+}
+
+TEST(MpiFabric, ATerminalsTimesEqualTheFormula) {
+  const auto session = test::make_session();
+  const int devices = session->size() - 1;
+  if (devices == 0) GTEST_SKIP() << "needs a rank for the terminal";
+  const auto part = session->first_ranks(devices);
+  const FabricOptions options = modelled_options(devices, several_links(devices));
+  const auto fabric = make_fabric_with_terminal(session->world(), part.get(), options);
+  bool is_data_right = false;
+  test::play_with_terminal(*fabric, is_data_right);
+
+  auto iteration = test::play_with_terminal(*fabric, is_data_right);
+
+  EXPECT_TRUE(is_data_right);
+  test::expect_replayed(iteration, session->rank(), devices, options);
+  auto& calls = iteration.traffic.mpi_calls;  // over both transports
+  EXPECT_EQ(calls["MPI_Allgather"], test::kSequences * (fabric->is_terminal() ? 2 : 4));  // stamps
+  EXPECT_EQ(calls["MPI_Gatherv"], test::kSequences);
+  if (devices == 1) return;  // input_bytes(0) is 0
+  EXPECT_EQ(calls["MPI_Scatterv"], test::kSequences);
+  EXPECT_EQ(calls["MPI_Sendrecv"], fabric->is_terminal() ? 0 : test::kSequences);
+}
+
+TEST(MpiFabric, ThrottledAndEmulatedTerminalsMoveTheSameData) {
+  const auto session = test::make_session();
+  const int devices = session->size() - 1;
+  if (devices == 0) GTEST_SKIP() << "needs a rank for the terminal";
+  const auto part = session->first_ranks(devices);
+  for (const Clock clock : {Clock::emulated, Clock::throttled}) {
+    FabricOptions options;
+    options.clock = clock;
+    options.links = {{{Rate::bits_per_second(1e9)}, Seconds(0), Topology::unicast}};
+    const auto fabric = make_fabric_with_terminal(session->world(), part.get(), options);
+    bool is_data_right = false;
+    test::play_with_terminal(*fabric, is_data_right);
+    EXPECT_TRUE(is_data_right) << to_string(clock);
+  }
+}
+
+TEST(MpiFabric, RingAllReduceSumsUnevenChunksBitwiseTheSame) {
+  constexpr Index kValues = 101;
+  const auto session = test::make_session();
+  Transport& world = session->world();
+  const int devices = world.size(), me = world.rank();
+  const auto fabric = make_fabric(world, {});
+  RingAllReduce all_reduce(devices, kValues, std::pmr::new_delete_resource());
+  std::vector<float> mine = test::ring_values(me, kValues);
+  fabric->begin_iteration();
+  all_reduce(mine, {"sum", 0}, *fabric);
+  const DeviceIteration iteration = fabric->end_iteration();
+
+  for (Index i = 0; i < kValues; ++i) {
+    double sum = 0;
+    for (int p = 0; p < devices; ++p)
+      sum += double{test::ring_values(p, kValues)[static_cast<std::size_t>(i)]};
+    EXPECT_NEAR(mine[static_cast<std::size_t>(i)], sum, 1e-5);
+  }
+  const auto results = gather_all(world, std::as_bytes(std::span(mine)));
+  for (const auto& result : results) EXPECT_EQ(result, results.front());
+  EXPECT_EQ(iteration.traffic.wire_bytes, test::ring_bytes(me, devices, kValues));
+  if (devices == 1) return;
+  EXPECT_EQ(iteration.traffic.mpi_calls.at("MPI_Sendrecv"), 2 * (devices - 1));
 }
 
 }  // namespace

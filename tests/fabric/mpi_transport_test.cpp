@@ -4,6 +4,7 @@
 
 #include <climits>
 #include <numeric>
+#include <thread>
 
 #include "devices.hpp"
 #include "session.hpp"
@@ -64,6 +65,55 @@ TEST(MpiTransport, GathersTowardsEveryRoot) {
   }
 }
 
+TEST(MpiTransport, ScattersFromEveryRoot) {
+  const auto session = test::make_session();
+  Transport& transport = session->world();
+  const int ranks = transport.size(), me = transport.rank();
+  for (int root = 0; root < ranks; ++root) {
+    std::vector<std::byte> all;
+    for (int p = 0; p < ranks && me == root; ++p)
+      all.insert(all.end(), static_cast<std::size_t>(p), static_cast<std::byte>(p));
+    std::vector<std::byte> mine(static_cast<std::size_t>(me));
+
+    transport.meet();
+    transport.scatterv(root, all, rising_sizes(ranks), mine);
+
+    EXPECT_TRUE(is_filled(mine, me, me)) << "root " << root;
+  }
+  EXPECT_EQ(transport.mpi_calls().at("MPI_Scatterv"), ranks);
+}
+
+TEST(MpiTransport, SendsRoundTheRingAndDownALine) {
+  const auto session = test::make_session();
+  Transport& transport = session->world();
+  const int ranks = transport.size(), me = transport.rank();
+  if (ranks == 1) GTEST_SKIP() << "needs two ranks";
+  const int next = (me + 1) % ranks, previous = (me + ranks - 1) % ranks;
+  std::vector<std::byte> theirs(static_cast<std::size_t>(100 + previous));
+  const bool is_last = me == ranks - 1, is_first = me == 0;
+  std::vector<std::byte> upstream(is_first ? 0 : 3);
+
+  transport.meet();
+  transport.send_receive(filled(100 + me, me), next, theirs, previous);
+  transport.send_receive(filled(is_last ? 0 : 3, me), is_last ? -1 : next, upstream,
+                         is_first ? -1 : previous);
+
+  EXPECT_TRUE(is_filled(theirs, 100 + previous, previous));
+  EXPECT_TRUE(is_first || is_filled(upstream, 3, previous));
+  EXPECT_EQ(transport.mpi_calls().at("MPI_Sendrecv"), 2);
+}
+
+TEST(MpiTransport, RefusesFewerBytesThanAreExpected) {
+  const auto session = test::make_session();
+  Transport& transport = session->world();
+  if (transport.size() != 2) GTEST_SKIP() << "needs two ranks";
+  const int peer = 1 - transport.rank();
+  std::vector<std::byte> theirs(3);
+
+  transport.meet();
+  EXPECT_THROW(transport.send_receive(filled(2, 1), peer, theirs, peer), Error);
+}
+
 TEST(MpiTransport, CountsItsCalls) {
   const auto session = test::make_session();
   Transport& transport = session->world();
@@ -89,6 +139,22 @@ TEST(MpiTransport, RefusesSumsBeyondMpisCounts) {
   if (transport.size() == 2) sizes[static_cast<std::size_t>(1 - transport.rank())] += 1LL;
 
   EXPECT_THROW(transport.all_gatherv({}, sizes, {}), Error);  // thrown by all, before MPI is called
+  EXPECT_THROW(transport.scatterv(0, {}, sizes, {}), Error);
+}
+
+TEST(MpiTransport, AnAbandonedMeetingEnds) {
+  const auto session = test::make_session();
+  if (session->size() == 1) GTEST_SKIP() << "alone, nobody waits";
+  const Communicator all = world();
+  NodeSegment lock_memory(all, sizeof(NodeLock));
+  NodeTurn turn(*reinterpret_cast<NodeLock*>(lock_memory.data()));
+  MpiTransport transport(world(), world(), turn);
+  if (all.rank() == 0) {
+    std::thread leaving([&] { transport.abandon(); });
+    EXPECT_THROW(transport.meet(), Error);  // the others do not come
+    leaving.join();
+  }
+  session->world().meet();
 }
 
 TEST(MpiTransport, MeetsAcrossHosts) {

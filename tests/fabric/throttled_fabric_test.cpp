@@ -6,8 +6,10 @@
 
 #include "devices.hpp"
 #include "schedule.hpp"
+#include "terminal_schedule.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/fabric/fabric.hpp"
+#include "unit_clock.hpp"
 
 namespace thinwire::fabric {
 namespace {
@@ -98,6 +100,64 @@ TEST(ThrottledClock, LatencyIsAddedToAMessage) {
   });
 }
 
+TEST(ThrottledClock, AMessageBetweenTwoTakesItsBitsOverTheRate) {
+  on_devices(3, [](Transport& transport) {
+    const auto fabric = make_fabric(transport, throttled(Topology::unicast, 80e6));
+    const int me = transport.rank();
+    const auto mine = filled(10'000, me);  // 1 ms
+    std::vector<std::byte> theirs(me == 0 ? 0 : 10'000);
+    fabric->begin_iteration();
+    Pending pending = fabric->send_receive({mine}, me == 2 ? -1 : me + 1, theirs);
+    fabric->compute({"work", 0}, [](Operations&) {});
+    const Delivery delivery = fabric->wait(std::move(pending));
+
+    EXPECT_TRUE(me == 0 || test::is_filled(delivery.from(me - 1), 10'000, me - 1));
+    fabric->mark(Milestone::computed);
+    const DeviceIteration iteration = fabric->end_iteration();
+    EXPECT_GE(iteration.links.front().wait_s + iteration.links.front().hidden_s, 0.8e-3);
+    EXPECT_EQ(iteration.link_bits.front(), 2 * 80'000);
+    EXPECT_GE(test::milestone_s(iteration, Milestone::computed), 0.8e-3);
+    EXPECT_LE(test::milestone_s(iteration, Milestone::computed), iteration.wall_s);
+    ASSERT_EQ(iteration.windows_s.size(), 1U);
+    EXPECT_LT(iteration.windows_s.front(), iteration.wall_s);
+  });
+}
+
+TEST(ThrottledClock, ATerminalMovesTheSameDataUnderEveryTopology) {
+  for (const int devices : {1, 2, 3})
+    for (const Topology topology : {Topology::broadcast, Topology::unicast, Topology::shared}) {
+      SCOPED_TRACE(testing::Message() << devices << " devices, " << to_string(topology));
+      test::on_devices_and_terminal(devices, [&](Transport& all, Transport* part) {
+        const auto fabric = make_fabric_with_terminal(all, part, throttled(topology, 1e9));
+        for (int i = 0; i < 2; ++i) {
+          bool is_data_right = false;
+          const DeviceIteration iteration = test::play_with_terminal(*fabric, is_data_right);
+
+          EXPECT_TRUE(is_data_right);
+          const FabricOptions modelled = test::modelled_options(devices, {});
+          const Link link{{Rate::unlimited()}, Seconds(0), topology};
+          EXPECT_EQ(iteration.link_bits.front(),
+                    test::TerminalReplay(link, devices, modelled).link_bits());
+        }
+      });
+    }
+}
+
+TEST(ThrottledClock, AScatterPacesOneMessageAfterTheOther) {
+  test::on_devices_and_terminal(2, [](Transport& all, Transport* devices) {
+    const auto fabric = make_fabric_with_terminal(all, devices, throttled(Topology::unicast, 80e6));
+    const auto part = filled(10'000, 1);  // 1 ms
+    std::vector<std::byte> input(fabric->is_terminal() ? 0 : 10'000);
+    std::vector<Payload> payloads;
+    if (fabric->is_terminal()) payloads = {{part}, {part}};
+    fabric->begin_iteration();
+    fabric->wait(fabric->scatter(payloads, input));
+
+    EXPECT_GE(fabric->end_iteration().links.front().wait_s,
+              1.7e-3 - (fabric->is_terminal() ? 0 : 1e-3));
+  });
+}
+
 TEST(ThrottledClock, AnErrorOfTheTransferReachesTheWaitingDevice) {
   const auto transport = make_solo_transport();
   const auto fabric = make_fabric(*transport, throttled(Topology::unicast, 1e9));
@@ -121,6 +181,44 @@ TEST(ThrottledClock, ADeviceThatFailsDuringATransferEndsAll) {
   };
 
   EXPECT_THROW(on_devices(2, work), Error);  // and not a hang
+}
+
+TEST(ThrottledClock, ADeviceThatFailsWaitsForNoTransfer) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto work = [](Transport& transport) {
+    const auto mine = filled(10'000, 1);
+    std::vector<std::byte> all(20'000);
+    const auto fabric = make_fabric(transport, throttled(Topology::unicast, 80));  // 1,000 s
+    fabric->begin_iteration();
+    [[maybe_unused]] const Pending pending = fabric->all_gather({mine}, all);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it is under way
+    throw InputError("both devices fail");
+  };
+
+  EXPECT_THROW(on_devices(2, work), InputError);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+TEST(ThrottledClock, ADeviceThatFailsWaitsForNoPeer) {
+  std::atomic<bool> has_ended = false;
+  const auto work = [&](Transport& transport) {
+    const auto mine = filled(10, 1);
+    std::vector<std::byte> all(20);
+    {
+      const auto fabric = make_fabric(transport, throttled(Topology::unicast, 1e9));
+      fabric->begin_iteration();
+      if (transport.rank() == 0) {
+        [[maybe_unused]] const Pending pending =
+            fabric->all_gather({mine}, all);  // to which device 1 never comes
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    }
+    if (transport.rank() == 0) has_ended = true;
+    while (!has_ended) std::this_thread::yield();
+  };
+
+  on_devices(2, work);  // and not a hang
+  EXPECT_TRUE(has_ended);
 }
 
 }  // namespace

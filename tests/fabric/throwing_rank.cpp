@@ -1,6 +1,10 @@
-// Three ranks, of which the second one fails while the others wait for it.
+// Three ranks, of which the second one fails while the others wait for it, or, when called with
+// "overlapped", while it has a collective under way to which they never come.
+#include <chrono>
 #include <cstddef>
 #include <exception>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include "thinwire/base/error.hpp"
@@ -9,23 +13,38 @@
 
 namespace {
 
-void run(thinwire::fabric::MpiSession& session) {
-  const auto fabric = thinwire::fabric::make_fabric(session.world(), {});
-  fabric->begin_iteration();
-  fabric->compute({"work", 0}, [&](thinwire::Operations&) {
+namespace fabric = thinwire::fabric;
+
+void fail_while_others_wait(fabric::MpiSession& session) {
+  const auto device = fabric::make_fabric(session.world(), {});
+  device->begin_iteration();
+  device->compute({"work", 0}, [&](thinwire::Operations&) {
     if (session.rank() == 1) throw thinwire::Error("fails on purpose");
   });
   const std::vector<std::byte> mine(1);
   std::vector<std::byte> all(static_cast<std::size_t>(session.size()));
-  fabric->wait(fabric->all_gather({mine}, all));
+  device->wait(device->all_gather({mine}, all));
+}
+
+void fail_with_a_transfer_under_way(fabric::MpiSession& session) {
+  const std::vector<std::byte> mine(1);
+  std::vector<std::byte> all(static_cast<std::size_t>(session.size()));
+  const auto device = fabric::make_fabric(session.world(), {.clock = fabric::Clock::throttled});
+  device->begin_iteration();
+  if (session.rank() != 1) std::this_thread::sleep_for(std::chrono::minutes(10));
+  [[maybe_unused]] const fabric::Pending pending = device->all_gather({mine}, all);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  throw thinwire::Error("fails on purpose");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  thinwire::fabric::MpiSession session(argc, argv);
+  fabric::MpiSession session(argc, argv);
   try {
-    run(session);
+    if (argc > 1 && std::string_view(argv[1]) == "overlapped")
+      fail_with_a_transfer_under_way(session);
+    fail_while_others_wait(session);
   } catch (const std::exception& error) {
     session.abort(error.what(), 7);
   }

@@ -1,5 +1,7 @@
-# usage: throwing_rank.sh MPIRUN PROGRAM
-output=$("$1" --oversubscribe --bind-to none -n 3 "$2" 2>&1)
+# usage: throwing_rank.sh MPIRUN PROGRAM [overlapped]
+mpirun=$1
+shift
+output=$("$mpirun" --oversubscribe --bind-to none -n 3 "$@" 2>&1)
 status=$?
 echo "$output"
 test "$status" -eq 7 || { echo "status $status instead of 7"; exit 1; }

@@ -30,5 +30,20 @@ TEST(ChromeTrace, NamesProcessesAndThreadsAndCountsInMicroseconds) {
   EXPECT_EQ(list.back().at("tid"), 3);  // device 1 sends
 }
 
+TEST(ChromeTrace, NamesTheTerminalWhereItHasEvents) {
+  const std::vector<std::string> links = {"10 Mbps"};
+  const std::vector<TimelineEvent> events = {
+      {TimelineEvent::Kind::compute, "embedding", 0, 0, 2, 0, 1}};
+
+  const Json trace = chrome_trace(events, links, 2);
+
+  const Json& list = trace.at("traceEvents");
+  ASSERT_EQ(list.size(), 1U + 2 * 3 + 1);
+  EXPECT_EQ(list[4].at("args").at("name"), "device 1 sends");
+  EXPECT_EQ(list[5].at("args").at("name"), "terminal");
+  EXPECT_EQ(list[6].at("args").at("name"), "terminal sends");
+  EXPECT_EQ(list[6].at("tid"), 5);
+}
+
 }  // namespace
 }  // namespace thinwire::fabric

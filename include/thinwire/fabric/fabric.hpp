@@ -1,8 +1,10 @@
 #pragma once
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -13,6 +15,8 @@
 
 #include "thinwire/base/operations.hpp"
 #include "thinwire/fabric/link.hpp"
+#include "thinwire/fabric/link_model.hpp"
+#include "thinwire/fabric/stamps.hpp"
 #include "thinwire/fabric/timeline.hpp"
 #include "thinwire/fabric/traffic.hpp"
 #include "thinwire/fabric/transport.hpp"
@@ -83,12 +87,24 @@ class Delivery {
   std::span<const std::int64_t> sizes_;
 };
 
+/// Moments of an iteration that reports tell apart.
+enum class Milestone {
+  distributed,   ///< the device has what the terminal sends it
+  first_output,  ///< the first of several inputs has been answered (pipeline)
+  computed,      ///< all work is done, collecting by the terminal begins
+};
+inline constexpr std::size_t kMilestones = 3;
+
 /// One device's iteration under one link setting; compute_s + wait_s is its latency.
 struct LinkTimes {
   double compute_s = 0;
   double wait_s = 0;
   double hidden_s = 0;  ///< transfer time that local compute covered
   double skew_s = 0;    ///< waiting that would remain on an unlimited link
+  /// When each Milestone was passed; NaN for those that were not.
+  std::array<double, kMilestones> milestone_s{kNever, kNever, kNever};
+
+  static constexpr double kNever = std::numeric_limits<double>::quiet_NaN();
 };
 
 struct DeviceIteration {
@@ -96,6 +112,8 @@ struct DeviceIteration {
   std::vector<std::int64_t> link_bits;  ///< carried by the whole link, one a setting
   Operations operations;
   Traffic traffic;
+  /// Local compute between publishing and waiting, one a collective in the order of starting.
+  std::vector<double> windows_s;
   double wall_s = 0;      ///< from the common start to this device's end
   double eviction_s = 0;  ///< of that, spent on evicting caches (cold_weights)
 };
@@ -106,8 +124,12 @@ class Fabric {
  public:
   virtual ~Fabric() = default;
 
-  int device() const { return transport_.rank(); }
-  int devices() const { return transport_.size(); }
+  int device() const { return all_.rank(); }  ///< devices() on the terminal
+  int devices() const {
+    return all_.size() - (has_terminal() ? 1 : 0);
+  }  ///< P, the terminal not among them
+  bool has_terminal() const { return devices_ != &all_; }
+  bool is_terminal() const { return device() == devices(); }
 
   /// Meets the others and sets clocks, ports and counters to zero.
   void begin_iteration();
@@ -129,30 +151,58 @@ class Fabric {
   Pending all_gather(const Payload& payload, std::span<std::byte> into);
   /// The same towards `root` alone; the other devices' Delivery is empty. What root contributes
   /// does not leave it and is not counted as traffic.
+  /// root = devices(): the terminal, which takes part with an empty payload.
   Pending gather(int root, const Payload& payload, std::span<std::byte> into);
+  /// Every device sends to one device at most (`to`, -1: to none, whatever the payload) and
+  /// receives from one at most. Collective over the devices. `into` takes what arrives;
+  /// Delivery::from names the sender, and is empty for the others.
+  Pending send_receive(const Payload& payload, int to, std::span<std::byte> into);
+  /// From the terminal, payloads[p] to device p; the devices pass none, and an `into` of exactly
+  /// the size that they are sent. Delivery::from(devices()) is what arrived.
+  Pending scatter(std::span<const Payload> payloads, std::span<std::byte> into);
   Delivery wait(Pending pending);
 
+  /// This device passes `milestone` now.
+  void mark(Milestone milestone);
+
  protected:
-  enum class Kind { all_gather, gather };
+  enum class Kind { all_gather, gather, send_receive, scatter };
+  /// A collective and this rank's part in it. "Ranks" are those that take part: the devices, and
+  /// the terminal where includes_terminal().
   struct Slot {
     Kind kind = Kind::all_gather;
-    int root = 0;
-    Payload payload;
+    int root = 0;                    // gather: who receives; scatter: who sends
+    int to = -1;                     // send_receive: to whom this device sends
+    Payload payload;                 // what this rank contributes, except to a scatter
+    std::vector<Payload> scattered;  // [device], on the terminal
     std::span<std::byte> into;
-    std::vector<std::int64_t> sizes;  // one a device
-    std::int64_t order = 0;           // of starting, within the fabric's life
+    // Known once the ranks have exchanged stamps.
+    std::vector<std::int64_t> sizes;    // [rank] bytes it contributes; scatter: that it gets
+    std::vector<Message> messages;      // between ranks; none for an all-gather
+    std::vector<std::int64_t> arrived;  // [rank] bytes in `into` that came from it
+    double window_start_s = 0;
+    int index = 0;           // in slots_
+    std::int64_t order = 0;  // of starting, within the fabric's life
     bool is_busy = false;
-
-    bool is_received_by(int device) const { return kind == Kind::all_gather || root == device; }
-    bool is_sent_by(int device) const { return kind == Kind::all_gather || root != device; }
   };
 
-  Fabric(Transport& transport, FabricOptions options);
+  /// As make_fabric_with_terminal; without a terminal `devices` is &all.
+  Fabric(Transport& all, Transport* devices, FabricOptions options);
 
-  /// Fills slot.sizes; all ranks have met.
-  void exchange_sizes(Slot& slot);
-  /// Moves the slot's bytes; all ranks have met and slot.sizes is known.
+  bool includes_terminal(const Slot& slot) const {
+    return slot.kind == Kind::scatter || (slot.kind == Kind::gather && slot.root == devices());
+  }
+  Transport& transport_of(const Slot& slot) { return includes_terminal(slot) ? all_ : *devices_; }
+  /// Begins stamps_ with what every clock needs; derived classes may add to it.
+  void begin_stamp(const Slot& slot);
+  /// Exchanges stamps_ and fills what the slot learns from it; its ranks have met.
+  void exchange_stamps(Slot& slot);
+  /// What `rank` added to its stamp.
+  std::span<const double> added_stamp(int rank) const;
+  /// Moves the slot's bytes after exchange_stamps().
   void move_bytes(Slot& slot);
+  /// Meetings of this rank, on whichever thread, end with an Error.
+  void abandon_all();
   void report(const char* phase);
   /// Of the latest compute phase.
   int layer() const { return layer_; }
@@ -163,14 +213,19 @@ class Fabric {
   virtual void on_compute_end(Phase phase) = 0;
   virtual void on_start(int slot) = 0;
   virtual void on_wait(int slot) = 0;
+  virtual void on_mark(Milestone milestone) = 0;
   virtual void on_end(DeviceIteration& result) = 0;
+  /// Compute time of this iteration so far.
+  virtual double compute_s() const = 0;
 
-  Transport& transport_;
+  Transport& all_;
+  Transport* devices_;
   FabricOptions options_;
   Operations operations_;
   Traffic traffic_;
   std::deque<Slot> slots_;  // grows at the end only, so that references last
   std::vector<TimelineEvent> timeline_;
+  Stamps stamps_;
 
  private:
   class ComputeScope {
@@ -186,15 +241,34 @@ class Fabric {
     Phase phase_;
   };
   void start_compute(Phase phase);
-  Pending start(Kind kind, int root, const Payload& payload, std::span<std::byte> into);
-  int free_slot(const std::byte* into);
+  /// A collective of this kind with the fields that all kinds have; start() begins it.
+  Slot& prepare(Kind kind, const Payload& payload, std::span<std::byte> into);
+  Pending start(Slot& slot);
+  Slot& free_slot(const std::byte* into);
   void count(const Slot& slot);
+  void count(const Payload& payload);
+  void list_messages(Slot& slot);
+  void list_arrivals(Slot& slot);
+  bool receives(const Slot& slot) const;
+  void check_scattered(const Slot& slot) const;
+  void scatter_bytes(Slot& slot);
+  void send_and_receive_bytes(Slot& slot);
+  std::map<std::string, std::int64_t> mpi_calls() const;
 
   int layer_ = 0;
   std::int64_t started_ = 0, waited_ = 0;
+  std::vector<double> windows_s_;
+  std::vector<std::byte> packed_;  // what the terminal scatters, in device order
   std::map<std::string, std::int64_t> mpi_calls_at_begin_;
   std::chrono::steady_clock::time_point begin_;
 };
+
+/// With a terminal (METHODS 7): `all` joins P devices and the terminal, its last rank; `devices`
+/// joins the devices alone and is null on the terminal. Between scatter and gather the terminal
+/// sleeps. Per-device options have P values: the terminal computes like device 0 and its end of a
+/// transfer is never the slower one.
+std::unique_ptr<Fabric> make_fabric_with_terminal(Transport& all, Transport* devices,
+                                                  FabricOptions options);
 
 /// The fabric of options.clock over `transport`, which must outlive it.
 /// Throws InputError when the options do not fit (sizes, a throttled clock with several links, with

@@ -23,7 +23,8 @@ struct Link {
   Seconds latency;                             ///< added to every message
   Topology topology = Topology::unicast;
 
-  /// A transfer runs at the slower end.
+  /// A transfer runs at the slower end. The terminal, a node beyond the devices that have rates of
+  /// their own, is never the slower one.
   Rate between(int from, int to) const;
   bool operator==(const Link&) const = default;
 };

@@ -16,49 +16,73 @@ struct Transfer {
   double arrival_s = 0;           ///< end + latency
 };
 
-/// The link of ACCOUNTING 4: (ready time and bytes of each sender) -> arrival at each receiver.
+/// Bytes from one node to another.
+struct Message {
+  int from = 0;
+  int to = 0;
+  std::int64_t bytes = 0;
+};
+
+/// The link of ACCOUNTING 4: (ready time of each sender, bytes) -> arrival at each receiver.
 /// A plain value, free of MPI: every clock, `predict` and the tests use this one class.
+/// Nodes are the devices and, where there is one, the terminal behind them (node `devices`).
 /// Transmitters, ports and the medium keep their state between calls until reset(); earlier
 /// collectives come first. A message of zero bytes is not sent: it arrives at 0.
+/// Spans have one entry a node that takes part: the devices, or the devices and the terminal.
 class LinkModel {
  public:
-  LinkModel(Link link, int devices);
+  /// Throws InputError when the rates are neither one for all nor one a device.
+  LinkModel(Link link, int devices, bool has_terminal = false);
 
   const Link& link() const { return link_; }
   /// All resources free at 0, no bits carried.
   void reset();
 
-  /// Every device sends bytes[p] to every other from ready_s[p] on.
+  /// Every device sends bytes[p] to every other from ready_s[p] on; the terminal takes no part.
   ///   latest_arrival_s [P]  at each receiver the arrival of its latest peer message, 0 if none
   ///   log  every transfer is appended when not null
   void all_gather(std::span<const double> ready_s, std::span<const std::int64_t> bytes,
                   std::span<double> latest_arrival_s, std::vector<Transfer>* log = nullptr);
-  /// Every device but `root` sends bytes[p] to root; served by (ready, device).
-  /// Senders wait for nothing: their latest_arrival_s is 0.
+  /// Messages between pairs of nodes, each at the rate of its slower end, served by (ready time of
+  /// the sender, sender, order in `messages`). Who only sends waits for nothing: 0.
+  ///   broadcast  occupies the sender's transmitter
+  ///   unicast    occupies the sender's transmitter and the receiver's port
+  ///   shared     occupies the medium
+  void send(std::span<const double> ready_s, std::span<const Message> messages,
+            std::span<double> latest_arrival_s, std::vector<Transfer>* log = nullptr);
+  /// send() of bytes[p] from every node but `root` to root.
   void gather(int root, std::span<const double> ready_s, std::span<const std::int64_t> bytes,
               std::span<double> latest_arrival_s, std::vector<Transfer>* log = nullptr);
 
   /// Bits that the link has carried since reset(), copies included.
   std::int64_t link_bits() const { return link_bits_; }
 
+  /// Everything that reset() clears, as state_size() numbers, for a node that was not there when
+  /// the link was used. Exact: bits are whole numbers below 2^53.
+  std::size_t state_size() const { return 2 * transmitter_free_s_.size() + 2; }
+  void save_state(std::span<double> state) const;
+  void load_state(std::span<const double> state);
+
  private:
-  struct Message {
-    int from, to, round;
+  struct Queued {
+    Message message;
+    int position;
   };
   void send_broadcasts(std::span<const double> ready_s, std::span<const std::int64_t> bytes,
                        std::span<double> latest_arrival_s, std::vector<Transfer>* log);
-  void send_copy(const Message& message, double ready_s, std::int64_t bytes,
-                 std::span<double> latest_arrival_s, std::vector<Transfer>* log);
-  Transfer occupy(int from, int to, double start_s, std::int64_t bytes, Rate rate,
-                  std::vector<Transfer>* log);
-  void check_sizes(std::size_t ready, std::size_t bytes, std::size_t arrivals) const;
-  int devices() const { return static_cast<int>(transmitter_free_s_.size()); }
+  void enqueue(const Message& message);
+  void sort_queue(std::span<const double> ready_s);
+  void serve_queue(std::span<const double> ready_s, std::span<double> latest_arrival_s,
+                   std::vector<Transfer>* log);
+  Transfer occupy(const Message& message, double start_s, Rate rate, std::vector<Transfer>* log);
+  int nodes() const { return static_cast<int>(transmitter_free_s_.size()); }
 
   Link link_;
-  std::vector<double> transmitter_free_s_, port_free_s_;
+  int devices_;
+  std::vector<double> transmitter_free_s_, port_free_s_;  // [node]
   double medium_free_s_ = 0;
   std::int64_t link_bits_ = 0;
-  std::vector<Message> order_;  // scratch
+  std::vector<Queued> queue_;  // scratch
 };
 
 }  // namespace thinwire::fabric

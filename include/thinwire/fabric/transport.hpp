@@ -38,10 +38,22 @@ class Transport {
   /// As all_gatherv, received by `root` alone; the others' `all` may be empty.
   virtual void gatherv(int root, std::span<const std::byte> mine,
                        std::span<const std::int64_t> sizes, std::span<std::byte> all) = 0;
+  /// The reverse: `root` holds sizes[r] bytes for every rank, packed in rank order in `all` (empty
+  /// on the others), and rank r gets them in `into`, which has that size. Call after meet().
+  virtual void scatterv(int root, std::span<const std::byte> all,
+                        std::span<const std::int64_t> sizes, std::span<std::byte> into) = 0;
+  /// Sends `mine` to rank `to` and takes exactly into.size() bytes from rank `from`; -1: no one.
+  /// All pairs agree: `from` of a receiver is the rank whose `to` it is. Call after meet().
+  virtual void send_receive(std::span<const std::byte> mine, int to, std::span<std::byte> into,
+                            int from) = 0;
   /// This node's turn.
   virtual Turn& turn() = 0;
   /// MPI functions called so far, by name; empty where no MPI is involved.
   virtual std::map<std::string, std::int64_t> mpi_calls() const { return {}; }
+  /// This rank will not meet the others again: a meeting that it is in, on another thread, throws
+  /// Error. Threads of one process tell the others as well, which throw too instead of waiting for
+  /// ever; MPI ranks are ended by MpiSession::abort.
+  virtual void abandon() {}
 };
 
 /// Uncounted, untimed: every rank's bytes at every rank (results, hidden states for inspection).
@@ -49,10 +61,11 @@ std::vector<std::vector<std::byte>> gather_all(Transport& transport,
                                                std::span<const std::byte> mine);
 
 /// `size` transports for as many threads of this process, in rank order. A rank that leaves by an
-/// exception must call abandon(), so that the others throw Error instead of waiting for ever; on
-/// other transports abandon() does nothing.
+/// exception must call abandon().
 std::vector<std::unique_ptr<Transport>> make_local_transports(int size);
-void abandon(Transport& transport);
+inline void abandon(Transport& transport) {
+  transport.abandon();
+}
 
 /// One device alone: no communication.
 std::unique_ptr<Transport> make_solo_transport();
