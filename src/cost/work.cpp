@@ -3,10 +3,17 @@
 namespace thinwire::cost {
 namespace {
 
-/// What runs behind a product, on each of its outputs.
-enum class Behind { nothing, bias, bias_gelu, bias_residual };
+bool is_pre_norm(const model::ModelConfig& model) {
+  return model.norm_order() == model::NormOrder::pre;
+}
 
-Operations linear(Index rows, Index inputs, Index outputs, Behind behind) {
+Behind behind_qkv(const model::ModelConfig& model) {
+  return model.qkv_bias ? Behind::bias : Behind::nothing;
+}
+
+}  // namespace
+
+Operations linear_work(Index rows, Index inputs, Index outputs, Behind behind) {
   const Index elements = rows * outputs;
   Operations work;
   work.matmul_macs = elements * inputs;
@@ -16,65 +23,75 @@ Operations linear(Index rows, Index inputs, Index outputs, Behind behind) {
   return work;
 }
 
-Operations layer_norm(Index rows, Index hidden) {
+Operations layer_norm_work(Index rows, Index hidden) {
   Operations work;
   work.layer_norm_elements = rows * hidden;
   return work;
 }
 
-/// Q K^T and A V of n queries over c columns. Columns that a mask hides are computed as well.
-Operations attention(Index rows, Index columns, const model::ModelConfig& model) {
+Operations bias_residual_work(Index rows, Index hidden) {
   Operations work;
-  work.matmul_macs = 2 * rows * columns * model.hidden;
-  work.softmax_elements = model.heads * rows * columns;
+  work.bias_elements = work.residual_elements = rows * hidden;
   return work;
 }
 
-bool is_pre_norm(const model::ModelConfig& model) {
-  return model.norm_order() == model::NormOrder::pre;
-}
-
-}  // namespace
-
-Operations embedding_work(const model::ModelConfig& model, const Share& share, int device) {
-  if (!model.is_text()) {
-    const Index patches = share.local - (device == 0 ? 1 : 0);  // the class token is a parameter
-    return linear(patches, model.patch_inputs(), model.hidden, Behind::bias);
-  }
+Operations embedding_work(const model::ModelConfig& model, Index rows, Index class_tokens) {
+  if (!model.is_text())
+    return linear_work(rows - class_tokens, model.patch_inputs(), model.hidden, Behind::bias);
   // Table look-ups and their sum are not counted; BERT normalises what they give.
-  return is_pre_norm(model) ? Operations{} : layer_norm(share.local, model.hidden);
+  return is_pre_norm(model) ? Operations{} : layer_norm_work(rows, model.hidden);
 }
 
-Operations block_work(const model::ModelConfig& model, const Share& share) {
-  const Index n = share.local, k = share.projected, hidden = model.hidden;
-  const Behind qkv = model.qkv_bias ? Behind::bias : Behind::nothing;
-  return layer_norm(is_pre_norm(model) ? k : n, hidden)          // LN1
-         + linear(n, hidden, hidden, qkv)                        // Q
-         + linear(k, hidden, 2 * hidden, qkv)                    // K and V
-         + attention(n, share.columns, model)                    // QK^T and AV
-         + linear(n, hidden, hidden, Behind::bias_residual)      // O
-         + layer_norm(n, hidden)                                 // LN2
-         + linear(n, hidden, model.ffn, Behind::bias_gelu)       // feed-forward, up
-         + linear(n, model.ffn, hidden, Behind::bias_residual);  // feed-forward, down
+Operations kv_input_work(const model::ModelConfig& model, Index rows) {
+  return is_pre_norm(model) ? layer_norm_work(rows, model.hidden) : Operations{};
 }
 
-Operations head_work(const model::ModelConfig& model, const Share& share, int device) {
-  const Index n = share.local, hidden = model.hidden;
+Operations project_local_work(const model::ModelConfig& model, Index rows) {
+  return project_remote_work(model, rows) +
+         linear_work(rows, model.hidden, model.hidden, behind_qkv(model));
+}
+
+Operations project_remote_work(const model::ModelConfig& model, Index rows) {
+  return kv_input_work(model, rows) +
+         linear_work(rows, model.hidden, 2 * model.hidden, behind_qkv(model));
+}
+
+Operations attention_work(const model::ModelConfig& model, Index heads, Index rows, Index columns) {
   Operations work;
-  if (is_pre_norm(model)) work += layer_norm(n, hidden);
-  switch (model.head) {
-    case model::HeadKind::pooler:
-      if (device == 0) work += linear(1, hidden, hidden, Behind::bias);
-      [[fallthrough]];
-    case model::HeadKind::class_token:
-      if (device == 0) work += linear(1, hidden, model.labels, Behind::bias);
-      break;
-    case model::HeadKind::mean_pooling:
-      break;  // sums alone
-    case model::HeadKind::language_model:
-      work += linear(n, hidden, model.vocabulary, Behind::nothing);
-      break;
-  }
+  work.matmul_macs = 2 * rows * columns * heads * model.head_dim();
+  work.softmax_elements = heads * rows * columns;
+  return work;
+}
+
+Operations attention_output_work(const model::ModelConfig& model, Index rows) {
+  return linear_work(rows, model.hidden, model.hidden, Behind::bias_residual) +
+         attention_norm_work(model, rows);
+}
+
+Operations attention_norm_work(const model::ModelConfig& model, Index rows) {
+  return is_pre_norm(model) ? Operations{} : layer_norm_work(rows, model.hidden);
+}
+
+Operations finish_work(const model::ModelConfig& model, Index rows) {
+  return layer_norm_work(rows, model.hidden) +
+         linear_work(rows, model.hidden, model.ffn, Behind::bias_gelu) +
+         linear_work(rows, model.ffn, model.hidden, Behind::bias_residual);
+}
+
+Operations final_rows_work(const model::ModelConfig& model, Index rows) {
+  Operations work;
+  if (is_pre_norm(model)) work += layer_norm_work(rows, model.hidden);
+  if (model.head == model::HeadKind::language_model)
+    work += linear_work(rows, model.hidden, model.vocabulary, Behind::nothing);
+  return work;
+}
+
+Operations classifier_work(const model::ModelConfig& model) {
+  Operations work;
+  if (model.head == model::HeadKind::pooler)
+    work += linear_work(1, model.hidden, model.hidden, Behind::bias);
+  if (model.head == model::HeadKind::pooler || model.head == model::HeadKind::class_token)
+    work += linear_work(1, model.hidden, model.labels, Behind::bias);
   return work;
 }
 

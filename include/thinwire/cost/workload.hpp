@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "thinwire/base/operations.hpp"
 #include "thinwire/base/partition.hpp"
+#include "thinwire/compress/index_coding.hpp"
 #include "thinwire/compress/segments.hpp"
 #include "thinwire/model/model_config.hpp"
 
@@ -21,20 +23,42 @@ struct Workload {
   std::vector<double> weights;  ///< for PartitionPolicy::weighted
   Index segments = 0;           ///< L, prism
   compress::Scaling scaling = compress::Scaling::on;
+  std::optional<bool> overlap;  ///< nothing: on for trace, off for the others
+  Index codewords = 0;          ///< K, astra and trace
+  Index active_codewords = 0;   ///< K_m of the level in use; 0: K
+  std::vector<Index> levels;    ///< trace: sizes of all levels; empty: 2, 4, 8, 32 below K, then K
+  Index groups = 1;             ///< G, astra
+  compress::IndexBits index_bits = compress::IndexBits::wide;  ///< astra
+  bool replicates_class_token = false;                         ///< astra
+  compress::Buffers buffers = compress::Buffers::kv;           ///< trace-b, trace-2a
+  int micro_batches = 1;                                       ///< M, pipeline
+  bool has_terminal = false;                                   ///< io=terminal (METHODS 7)
+  bool collects_all = false;  ///< language models: every row's logits, not the last row's alone
 };
 
 /// Memory of one device, in bytes.
 struct Memory {
-  std::int64_t weights = 0;  ///< parameters held, fp32 (a tied table that is also packed: twice)
-  std::int64_t buffers = 0;  ///< precomputed tables of a strategy
+  std::int64_t weights = 0;    ///< parameters held, fp32 (a tied table that is also packed: twice)
+  std::int64_t codebooks = 0;  ///< fp32: what a sender searches, what a receiver dequantises by
+  std::int64_t buffers = 0;    ///< fp16, precomputed for every codeword (trace-b, trace-2a)
   std::int64_t activations = 0;  ///< the workspace of a pass, receive buffers included
 };
 
-/// The work around one collective. Vectors have one entry a device.
+/// The work around one collective. Vectors have one entry a device, and `before` and `window` a
+/// last one for the terminal where there is one (the others too for collectives it takes part in).
 struct ScheduledExchange {
-  enum class Kind { all_gather, gather };  ///< gather: to device 0
+  enum class Kind {
+    all_gather,
+    gather,        ///< to device 0
+    send_receive,  ///< device p to device to[p]
+    scatter,       ///< bytes[p] from the terminal to device p; then Milestone::distributed
+    collect,       ///< to the terminal; Milestone::computed when published
+  };
   Kind kind = Kind::all_gather;
-  std::vector<std::int64_t> bytes;
+  std::vector<std::int64_t> bytes;                      ///< whole, header and padding included
+  std::vector<std::int64_t> header_bits, padding_bits;  ///< empty: none
+  std::vector<int> to;                                  ///< send_receive: receivers, -1 for none
+  bool is_first_output = false;                         ///< Milestone::first_output when published
   std::vector<Operations> before;  ///< from the last wait (or the start) to publishing
   std::vector<Operations> window;  ///< from publishing to waiting; zero without overlap
 };
@@ -47,6 +71,16 @@ struct Prediction {
   std::vector<ScheduledExchange> exchanges;
   std::vector<Operations> tail;  ///< [P] after the last exchange
   std::vector<Memory> memory;    ///< [P]
+  /// The terminal's share; zero without one. Not in the totals over devices.
+  Operations terminal_operations;
+  std::int64_t terminal_wire_bytes = 0;
+  /// Inputs that one iteration answers: M for a pipeline, else 1. Everything above is an
+  /// iteration's.
+  int inputs = 1;
+  /// Of a block in the middle, all devices together; zero for tensor and pipeline.
+  Operations block_operations;
+  /// Once a codebook is loaded, apart from every pass.
+  Operations calibration;
 
   // The papers' formulas; NaN where they have no meaning.
   double pdplc_tokens = 0;                 ///< tokens a device sends a layer, unicast
@@ -54,7 +88,8 @@ struct Prediction {
   double nominal_bits_per_exchange = 0;    ///< exchanges >= 1, one device, as a broadcast
   double nominal_bits_first_exchange = 0;  ///< exchange 0
   double nominal_bits_per_inference = 0;
-  std::int64_t nominal_exchanges = 0;  ///< B, or 0 when nothing is exchanged
+  /// B; all-reduces (tensor: 2 B) or hand-overs of an input (pipeline: P - 1); 0 without peers.
+  std::int64_t nominal_exchanges = 0;
 
   std::int64_t total_flops(Convention convention) const;
 };
