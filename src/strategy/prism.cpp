@@ -94,11 +94,11 @@ void PrismExchange::describe_column(Index column, const Segment& segment, float 
   last_(0, column) = static_cast<std::int32_t>(segment.tokens.end() - 1);
 }
 
-fabric::Payload PrismExchange::encode(Index exchange, MatrixView<const float> x,
+fabric::Payload PrismExchange::encode(Index exchange, MatrixView<const float> rows,
                                       fabric::Fabric& fabric) {
   const MatrixView<float> means = means_.first(segments_);
   fabric.compute({"segment means", static_cast<int>(exchange)},
-                 [&](Operations&) { compress::segment_means(x, real_, means); });
+                 [&](Operations&) { compress::segment_means(rows, real_, means); });
   return {.bytes = std::as_bytes(means.elements())};
 }
 

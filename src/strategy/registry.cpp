@@ -1,53 +1,173 @@
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <optional>
 
 #include "thinwire/base/named.hpp"
+#include "thinwire/strategy/astra.hpp"
+#include "thinwire/strategy/pipeline.hpp"
 #include "thinwire/strategy/prism.hpp"
 #include "thinwire/strategy/sequence_parallel.hpp"
 #include "thinwire/strategy/strategy.hpp"
+#include "thinwire/strategy/tensor_parallel.hpp"
+#include "thinwire/strategy/trace.hpp"
+#include "thinwire/strategy/trace_nb.hpp"
 #include "thinwire/strategy/voltage.hpp"
 
 namespace thinwire::strategy {
 namespace {
 
+using compress::Buffers;
+using compress::CodebookUse;
+using compress::Published;
+
+constexpr CodebookUse kAstra{.published = Published::block_output};
+constexpr CodebookUse kTraceB{.published = Published::residual, .buffers = Buffers::kv};
+constexpr CodebookUse kTrace2a{
+    .published = Published::residual, .codes_first_exchange = false, .buffers = Buffers::kv};
+constexpr CodebookUse kTraceNb{.published = Published::attention_output,
+                               .codes_first_exchange = false};
+constexpr CodebookUse kTrace1b{.published = Published::attention_output};
+
+/// What sets a member of the sequence-parallel family apart.
+struct Member {
+  Index replicated = 0;   ///< leading tokens of which every device has a copy
+  bool overlaps = false;  ///< unless the options say otherwise
+  /// The codec, with room for all `layouts`; called only where there are peers.
+  std::function<std::unique_ptr<Exchange>(std::span<const Layout> layouts)> make_exchange;
+  /// Most key columns of a device in a layout.
+  std::function<Index(const Layout&)> columns = [](const Layout& layout) {
+    return layout.tokens();
+  };
+};
+
+/// The same lengths as each device lays them out: room for what any of them publishes.
+std::vector<Layout> layouts_of_all(std::span<const Layout> layouts) {
+  std::vector<Layout> all;
+  for (Layout layout : layouts)
+    for (layout.device = 0; layout.device < layout.devices(); ++layout.device)
+      all.push_back(layout);
+  return all;
+}
+
+std::vector<TerminalPlan> terminal_plans(std::span<const Layout> layouts,
+                                         const model::ModelConfig& config, Collect collect) {
+  std::vector<TerminalPlan> plans;
+  for (Layout layout : layouts) {
+    layout.device = 0;
+    plans.push_back(sequence_plan(layout, config, collect));
+  }
+  return plans;
+}
+
+std::unique_ptr<Strategy> make_member(const model::Model& model, const StrategyOptions& options,
+                                      const DeviceRole& role, const Member& member) {
+  const bool has_peers = role.devices > 1;
+  std::vector<Layout> layouts = make_layouts(role, options, has_peers ? member.replicated : 0);
+  const auto exchange_for = [&](std::span<const Layout> all) {
+    return has_peers ? member.make_exchange(all) : nullptr;
+  };
+  std::vector<TerminalPlan> plans;
+  if (options.io == Io::terminal) plans = terminal_plans(layouts, model.config(), options.collect);
+  if (role.device == role.devices)
+    return std::make_unique<Terminal>(model, role, std::move(plans),
+                                      exchange_for(layouts_of_all(layouts)));
+
+  Index columns = 0;
+  for (const Layout& layout : layouts) columns = std::max(columns, member.columns(layout));
+  std::unique_ptr<Exchange> exchange = exchange_for(layouts);
+  std::optional<TerminalLink> terminal;
+  if (options.io == Io::terminal) terminal.emplace(model, role, std::move(plans), exchange.get());
+  const Overlap overlap = options.overlap.value_or(member.overlaps) ? Overlap::yes : Overlap::no;
+  return std::make_unique<SequenceParallel>(model, role, std::move(layouts), std::move(exchange),
+                                            columns, overlap, std::move(terminal));
+}
+
 std::unique_ptr<Strategy> make_single(const model::Model& model, const StrategyOptions& options,
                                       const DeviceRole& role) {
   require_input(role.devices == 1, "strategy=single with devices={} (it has one)", role.devices);
-  std::vector<Layout> layouts = make_layouts(role, options);
-  const Index columns = longest(layouts);
-  return std::make_unique<SequenceParallel>(model, role, std::move(layouts), nullptr, columns);
+  return make_member(model, options, role, {});
 }
 
 std::unique_ptr<Strategy> make_voltage(const model::Model& model, const StrategyOptions& options,
                                        const DeviceRole& role) {
-  std::vector<Layout> layouts = make_layouts(role, options);
-  const Index columns = longest(layouts);
-  std::unique_ptr<Exchange> exchange;
-  if (role.devices > 1) exchange = std::make_unique<VoltageExchange>(model, role, layouts);
-  return std::make_unique<SequenceParallel>(model, role, std::move(layouts), std::move(exchange),
-                                            columns);
+  return make_member(model, options, role, {.make_exchange = [&](auto layouts) {
+                       return std::make_unique<VoltageExchange>(model, role, layouts);
+                     }});
 }
 
 std::unique_ptr<Strategy> make_prism(const model::Model& model, const StrategyOptions& options,
                                      const DeviceRole& role) {
-  std::vector<Layout> layouts = make_layouts(role, options);
-  Index columns = 0;
-  for (const Layout& layout : layouts) {
-    const Index means =
-        (layout.devices() - 1) * segments_for(options, layout.tokens(), layout.devices());
-    const bool repeats = options.scaling == compress::Scaling::duplicate;
-    columns = std::max(columns, repeats ? layout.tokens() : layout.local_tokens() + means);
-  }
-  std::unique_ptr<Exchange> exchange;
-  if (role.devices > 1) exchange = std::make_unique<PrismExchange>(model, role, options, layouts);
-  return std::make_unique<SequenceParallel>(model, role, std::move(layouts), std::move(exchange),
-                                            columns);
+  const auto columns = [&options](const Layout& layout) {
+    if (options.scaling == compress::Scaling::duplicate) return layout.tokens();
+    const Index segments = segments_for(options, layout.tokens(), layout.devices());
+    return layout.local_tokens() + (layout.devices() - 1) * segments;
+  };
+  return make_member(model, options, role,
+                     {.make_exchange =
+                          [&](auto layouts) {
+                            return std::make_unique<PrismExchange>(model, role, options, layouts);
+                          },
+                      .columns = columns});
+}
+
+/// The codebooks must have been made for what the strategy does with them; groups are ASTRA's
+/// choice, buffers that of the strategies which have some.
+void check_codebooks(const compress::CodebookSet* codebooks, const CodebookUse& needed) {
+  TW_REQUIRE(codebooks != nullptr, "a strategy that sends indices was given no codebooks");
+  CodebookUse fitting = codebooks->use();
+  if (needed.is_squared()) fitting.groups = needed.groups;
+  if (needed.buffers != Buffers::off) fitting.buffers = needed.buffers;
+  TW_REQUIRE(fitting == needed, "a strategy was given the codebooks of another");
+}
+
+/// Leading tokens that every device has a copy of.
+Index replicated_tokens(const model::ModelConfig& config, const StrategyOptions& options) {
+  if (options.class_token == ClassToken::partitioned) return 0;
+  require_input(config.head == model::HeadKind::class_token,
+                "class-token=replicated for {}, whose answer is not read off a class token: it "
+                "needs a ViT or ViViT",
+                config.name);
+  return 1;
+}
+
+/// Strategies that send indices; with one device nothing is sent and no codebook needed.
+template <class Coder, const CodebookUse& needed>
+std::unique_ptr<Strategy> make_indexed(const model::Model& model, const StrategyOptions& options,
+                                       const DeviceRole& role) {
+  const auto make_exchange = [&](auto layouts) {
+    check_codebooks(options.codebooks, needed);
+    return std::make_unique<Coder>(model, role, options, layouts);
+  };
+  return make_member(
+      model, options, role,
+      {.replicated = needed.is_squared() ? replicated_tokens(model.config(), options) : 0,
+       .overlaps = !needed.is_squared(),
+       .make_exchange = make_exchange});
 }
 
 constexpr std::array kStrategies = {
-    StrategyEntry{"single", "one device runs every token", make_single},
-    StrategyEntry{"voltage", "tokens split, full activations exchanged; exact", make_voltage},
-    StrategyEntry{"prism", "tokens split, segment means exchanged", make_prism}};
+    StrategyEntry{"single", "one device runs every token", make_single, {}},
+    StrategyEntry{"voltage", "tokens split, full activations exchanged; exact", make_voltage, {}},
+    StrategyEntry{"prism", "tokens split, segment means exchanged", make_prism, {}},
+    StrategyEntry{"astra", "tokens split, block outputs exchanged as codeword indices",
+                  make_indexed<AstraExchange, kAstra>, kAstra},
+    StrategyEntry{"trace-b", "tokens split, indices behind attention, K and V looked up",
+                  make_indexed<TraceExchange, kTraceB>, kTraceB},
+    StrategyEntry{"trace-nb", "tokens split, attention sent as indices, peers' states followed",
+                  make_indexed<TraceNbExchange, kTraceNb>, kTraceNb},
+    StrategyEntry{"trace-2a", "trace-b that sends the embeddings in full",
+                  make_indexed<TraceExchange, kTrace2a>, kTrace2a},
+    StrategyEntry{"trace-1b", "trace-nb that sends the embeddings as indices",
+                  make_indexed<TraceNbExchange, kTrace1b>, kTrace1b},
+    StrategyEntry{"tensor",
+                  "heads and feed-forward columns split, sums all-reduced; exact",
+                  make_tensor_parallel,
+                  {}},
+    StrategyEntry{"pipeline",
+                  "blocks split, micro-batches passed from stage to stage; exact",
+                  make_pipeline,
+                  {}}};
 
 }  // namespace
 

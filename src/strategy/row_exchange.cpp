@@ -15,23 +15,17 @@ RowExchange::RowExchange(const model::Model& model, const DeviceRole& role, Inde
       received_(received_rows, model.config().hidden, role.memory),
       normed_(normed_rows(model, max_remote_rows), model.config().hidden, role.memory) {}
 
-void RowExchange::begin(const Layout& layout, const model::ModelInput& input, Observer* observer) {
-  observer_ = observer;
+void RowExchange::begin(const Layout& layout, const model::ModelInput& input,
+                        Observer* /*observer*/) {
   on_begin(layout, input);
 }
 
-void RowExchange::publish_input(MatrixView<const float> x, fabric::Fabric& fabric) {
-  publish(0, x, fabric);
+std::int64_t RowExchange::payload_bytes(Index /*exchange*/, int device) const {
+  return published_rows(device) * received_.cols() * std::int64_t{sizeof(float)};
 }
 
-void RowExchange::after_block(Index layer, MatrixView<const float> x, fabric::Fabric& fabric) {
-  publish(layer + 1, x, fabric);
-}
-
-void RowExchange::publish(Index exchange, MatrixView<const float> x, fabric::Fabric& fabric) {
-  const fabric::Payload payload = encode(exchange, x, fabric);
-  if (observer_ != nullptr) observer_->on_published(exchange, payload.bytes);
-  fabric.wait(fabric.all_gather(payload, std::as_writable_bytes(received_.view().elements())));
+std::span<std::byte> RowExchange::receive_buffer(Index /*exchange*/) {
+  return std::as_writable_bytes(received_.view().elements());
 }
 
 void RowExchange::decode(Index layer, ops::KvContext& context, Operations& counted) {

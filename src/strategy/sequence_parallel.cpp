@@ -1,42 +1,11 @@
 #include "thinwire/strategy/sequence_parallel.hpp"
 
-#include <limits>
+#include <utility>
 
 namespace thinwire::strategy {
 namespace {
 
-using model::HeadKind;
-
-Index most_local_rows(std::span<const Layout> layouts) {
-  return std::ranges::max(layouts, {}, &Layout::local_tokens).local_tokens();
-}
-
-Index logit_rows(const model::ModelConfig& config, const DeviceRole& role, Index rows) {
-  switch (config.head) {
-    case HeadKind::language_model:
-      return rows;
-    case HeadKind::class_token:
-    case HeadKind::pooler:
-      return role.device == 0 ? 1 : 0;
-    case HeadKind::mean_pooling:
-      break;
-  }
-  return 0;
-}
-
-Index logit_columns(const model::ModelConfig& config) {
-  return config.head == HeadKind::language_model ? config.vocabulary : config.labels;
-}
-
-Index pooled_rows(const model::ModelConfig& config, const DeviceRole& role) {
-  if (config.head == HeadKind::mean_pooling) return 1;
-  return config.head == HeadKind::pooler && role.device == 0 ? 1 : 0;
-}
-
-Index partial_sum_rows(const model::ModelConfig& config, const DeviceRole& role) {
-  const bool receives = config.head == HeadKind::mean_pooling && role.device == 0;
-  return receives && role.devices > 1 ? role.devices : 0;
-}
+using compress::Published;
 
 ops::Mask mask_of(const model::ModelConfig& config) {
   return config.is_causal() ? ops::Mask::causal : ops::Mask::none;
@@ -44,21 +13,28 @@ ops::Mask mask_of(const model::ModelConfig& config) {
 
 }  // namespace
 
-std::vector<Layout> make_layouts(const DeviceRole& role, const StrategyOptions& options) {
+std::vector<Layout> make_layouts(const DeviceRole& role, const StrategyOptions& options,
+                                 Index replicated) {
   TW_REQUIRE(!role.lengths.empty(), "a device role without a sequence length");
   std::vector<Layout> layouts;
-  for (const Index tokens : role.lengths)
-    layouts.push_back(
-        {partition(tokens, role.devices, options.partition, options.weights), role.device});
+  for (const Index tokens : role.lengths) {
+    Layout layout{partition(tokens - replicated, role.devices, options.partition, options.weights),
+                  role.device, replicated};
+    for (Slice& slice : layout.slices) slice.begin += replicated;
+    layouts.push_back(std::move(layout));
+  }
   return layouts;
 }
 
 SequenceParallel::SequenceParallel(const model::Model& model, const DeviceRole& role,
                                    std::vector<Layout> layouts, std::unique_ptr<Exchange> exchange,
-                                   Index max_columns)
+                                   Index max_columns, Overlap overlap,
+                                   std::optional<TerminalLink> terminal)
     : model_(model),
       layouts_(std::move(layouts)),
       exchange_(std::move(exchange)),
+      overlap_(overlap),
+      terminal_(std::move(terminal)),
       rows_(most_local_rows(layouts_)),
       x_(rows_, model.config().hidden, role.memory),
       normed_(rows_, model.config().hidden, role.memory),
@@ -69,11 +45,8 @@ SequenceParallel::SequenceParallel(const model::Model& model, const DeviceRole& 
       context_(max_columns, model.config().hidden, role.memory),
       attention_(model.config().heads, model.config().head_dim(), mask_of(model.config()), rows_,
                  max_columns, role.threads, role.memory),
-      positions_(1, rows_, role.memory),
-      log_counts_(1, rows_, role.memory),
-      pooled_(pooled_rows(model.config(), role), model.config().hidden, role.memory),
-      logits_(logit_rows(model.config(), role, rows_), logit_columns(model.config()), role.memory),
-      partial_sums_(partial_sum_rows(model.config(), role), model.config().hidden, role.memory) {}
+      local_(rows_, role.memory),
+      head_(model, role, layouts_) {}
 
 const Layout& SequenceParallel::layout_for(Index tokens) const {
   const auto found = std::ranges::find(layouts_, tokens, &Layout::tokens);
@@ -84,116 +57,124 @@ const Layout& SequenceParallel::layout_for(Index tokens) const {
 Output SequenceParallel::forward(const model::ModelInput& input, fabric::Fabric& fabric,
                                  Observer* observer) {
   const Layout& layout = layout_for(input.tokens(model_.config()));
-  const Slice local = layout.local();
-  const MatrixView<float> x = x_.first(local.size);
-  begin(layout, input, observer);
+  const Pass pass{layout, input, x_.first(layout.local_rows()), fabric, observer};
+  begin(pass);
+  if (terminal_) {
+    receive_input(pass);  // exchange 0 comes with it
+    report_hidden(pass, 0);
+  } else {
+    embed(pass);
+    report_hidden(pass, 0);
+    if (exchange_) publish(pass, 0, pass.x);
+  }
+  for (Index layer = 0; layer < model_.config().layers; ++layer) run_block(pass, layer);
+  const Output output = head_(layout, input, pass.x, fabric);
+  return terminal_ ? terminal_->send(layout.tokens(), output, fabric) : output;
+}
 
-  fabric.compute({"embedding", 0}, [&](Operations& counted) {
-    model_.embedding()(input, local, x, patches_.view(), counted);
+void SequenceParallel::begin(const Pass& pass) {
+  const Layout& layout = pass.layout;
+  pending_.reset();  // of a pass that an error ended
+  local_.describe(layout.local_rows(), pass.input,
+                  [&layout](Index row) { return layout.position(row); });
+  if (exchange_) exchange_->begin(layout, pass.input, pass.observer);
+}
+
+void SequenceParallel::embed(const Pass& pass) {
+  const Index copies = pass.layout.replicated;
+  const Slice local = pass.layout.local();
+  pass.fabric.compute({"embedding", 0}, [&](Operations& counted) {
+    const model::Embedding& embedding = model_.embedding();
+    if (copies > 0)
+      embedding(pass.input, {0, copies}, pass.x.rows(0, copies), patches_.view(), counted);
+    embedding(pass.input, local, pass.x.rows(copies, local.size), patches_.view(), counted);
   });
-  if (observer != nullptr) observer->on_hidden(0, local, x);
-  if (exchange_) exchange_->publish_input(x, fabric);
-
-  const Index layers = model_.config().layers;
-  for (Index layer = 0; layer < layers; ++layer) {
-    run_block(layer, x, fabric);
-    if (observer != nullptr) observer->on_hidden(layer + 1, local, x);
-    if (exchange_ && layer + 1 < layers) exchange_->after_block(layer, x, fabric);
-  }
-  return run_head(layout, input, x, fabric);
 }
 
-void SequenceParallel::begin(const Layout& layout, const model::ModelInput& input,
-                             Observer* observer) {
-  const Slice local = layout.local();
-  for (Index row = 0; row < local.size; ++row) {
-    const Index token = local.begin + row;
-    positions_(0, row) = static_cast<std::int32_t>(token);
-    log_counts_(0, row) = input.is_real(token) ? 0.0F : -std::numeric_limits<float>::infinity();
-  }
-  if (exchange_) exchange_->begin(layout, input, observer);
+void SequenceParallel::receive_input(const Pass& pass) {
+  const auto rows = terminal_->receive(pass.layout.tokens(), exchange_.get(), pass.fabric);
+  pass.fabric.compute({"distribute", 0}, [&](Operations&) { copy(rows, pass.x); });
 }
 
-void SequenceParallel::run_block(Index layer, MatrixView<float> x, fabric::Fabric& fabric) {
-  const model::Block& block = model_.block(layer);
+void SequenceParallel::run_block(const Pass& pass, Index layer) {
   const int number = static_cast<int>(layer);
-  const auto rows = static_cast<std::size_t>(x.rows());
-  fabric.compute({"project", number},
-                 [&](Operations& counted) { project_local(layer, x, counted); });
+  const Index rows = pass.x.rows();
+  const bool publishes = exchange_ != nullptr && layer + 1 < model_.config().layers;
+  const Published published = publishes ? exchange_->published() : Published::block_output;
+
+  project_local(pass, layer);
   if (exchange_) {
-    exchange_->wait(layer, fabric);
-    fabric.compute({"decode", number},
-                   [&](Operations& counted) { exchange_->decode(layer, context_, counted); });
+    arrive(pass, layer);
+    pass.fabric.compute({"decode", number},
+                        [&](Operations& counted) { exchange_->decode(layer, context_, counted); });
   }
-  fabric.compute({"attention", number}, [&](Operations& counted) {
-    attention_(query_.first(x.rows()), context_, positions_.view().row(0).first(rows),
-               attended_.first(x.rows()), counted);
-    block.attention_residual(attended_.first(x.rows()), x, counted);
+  attend(pass, layer, published);
+  if (published == Published::residual) publish(pass, layer + 1, pass.x);
+  if (published == Published::attention_output) publish(pass, layer + 1, query_.first(rows));
+  pass.fabric.compute({"finish", number}, [&](Operations& counted) {
+    model_.block(layer).finish(pass.x, normed_.first(rows), ffn_.first(rows), counted);
   });
-  if (exchange_) exchange_->after_attention(layer, x, fabric);
-  fabric.compute({"finish", number}, [&](Operations& counted) {
-    block.finish(x, normed_.first(x.rows()), ffn_.first(x.rows()), counted);
-  });
+  report_hidden(pass, layer + 1);
+  if (publishes && published == Published::block_output) publish(pass, layer + 1, pass.x);
 }
 
-void SequenceParallel::project_local(Index layer, MatrixView<const float> x, Operations& counted) {
+void SequenceParallel::project_local(const Pass& pass, Index layer) {
   const model::Block& block = model_.block(layer);
-  const auto rows = static_cast<std::size_t>(x.rows());
-  const MatrixView<const float> input = block.kv_input(x, normed_.first(x.rows()), counted);
-  block.project_query(input, query_.first(x.rows()), counted);
-  context_.clear();
-  block.project_kv(
-      input,
-      context_.append(log_counts_.view().row(0).first(rows), positions_.view().row(0).first(rows)),
-      counted);
+  const Index rows = pass.x.rows();
+  pass.fabric.compute({"project", static_cast<int>(layer)}, [&](Operations& counted) {
+    const MatrixView<const float> input = block.kv_input(pass.x, normed_.first(rows), counted);
+    block.project_query(input, query_.first(rows), counted);
+    context_.clear();
+    block.project_kv(input, context_.append(local_.log_counts(), local_.positions()), counted);
+  });
 }
 
-Output SequenceParallel::run_head(const Layout& layout, const model::ModelInput& input,
-                                  MatrixView<float> x, fabric::Fabric& fabric) {
-  const model::Head& head = model_.head();
-  const HeadKind kind = model_.config().head;
-  const int number = static_cast<int>(model_.config().layers);
-  if (kind == HeadKind::mean_pooling) return pool_mean(layout, input, x, fabric);
-
-  Output output;
-  fabric.compute({"head", number}, [&](Operations& counted) {
-    // Hidden states that an observer took are those before this norm.
-    head.normalise(x, counted);
-    if (kind == HeadKind::language_model) {
-      head.language_model(x, logits_.first(x.rows()), counted);
-      output = {logits_.first(x.rows()), layout.local()};
-    } else if (layout.device == 0) {
-      head.classify(x.rows(0, 1), pooled_.view(), logits_.view(), counted);
-      output = {logits_.view(), {}};
+/// x becomes z. When the attention's output is to be published it is left in place of the queries,
+/// which nobody needs any more.
+void SequenceParallel::attend(const Pass& pass, Index layer, Published published) {
+  const model::Block& block = model_.block(layer);
+  const Index rows = pass.x.rows();
+  const MatrixView<float> attended = attended_.first(rows), query = query_.first(rows);
+  pass.fabric.compute({"attention", static_cast<int>(layer)}, [&](Operations& counted) {
+    attention_(query, context_, local_.positions(), attended, counted);
+    if (published == Published::attention_output) {
+      block.attention_output(attended, query, counted);
+      block.residual(query, pass.x, counted);
+    } else {
+      block.attention_residual(attended, pass.x, counted);
     }
   });
-  return output;
 }
 
-/// Partial sums cross the wire once; device 0 has the mean.
-Output SequenceParallel::pool_mean(const Layout& layout, const model::ModelInput& input,
-                                   MatrixView<float> x, fabric::Fabric& fabric) {
-  const int number = static_cast<int>(model_.config().layers);
-  const MatrixView<float> sum = pooled_.view();
-  fabric.compute({"pooling", number},
-                 [&](Operations&) { model::sum_real_rows(x, layout.local().begin, input, sum); });
-  if (layout.devices() > 1) {
-    const bool sends = layout.device != 0;
-    const fabric::Payload payload{.bytes = sends ? std::as_bytes(sum.elements())
-                                                 : std::span<const std::byte>{}};
-    fabric.wait(fabric.gather(0, payload, std::as_writable_bytes(partial_sums_.view().elements())));
+/// rows [local_rows, hidden], of which those that the device owns are sent. They must stay as they
+/// are until the exchange has arrived: a method may send them without a copy.
+void SequenceParallel::publish(const Pass& pass, Index exchange, MatrixView<const float> rows) {
+  const fabric::Payload payload = exchange_->encode(
+      exchange, rows.rows(pass.layout.replicated, pass.layout.local_tokens()), pass.fabric);
+  if (pass.observer != nullptr) pass.observer->on_published(exchange, payload.bytes);
+  pending_.emplace(pass.fabric.all_gather(payload, exchange_->receive_buffer(exchange)));
+  if (overlap_ == Overlap::no) arrive(pass, exchange);
+}
+
+/// Waits for the exchange unless that has been done.
+void SequenceParallel::arrive(const Pass& pass, Index exchange) {
+  if (!pending_) return;
+  const fabric::Delivery delivery = pass.fabric.wait(*std::exchange(pending_, std::nullopt));
+  for (int device = 0; device < pass.layout.devices(); ++device) {
+    const std::int64_t arrived = std::ssize(delivery.from(device));
+    const std::int64_t expected = exchange_->payload_bytes(exchange, device);
+    TW_REQUIRE(arrived == expected, "device {} sent {} bytes in exchange {}, {} were expected",
+               device, arrived, exchange, expected);
   }
-  if (layout.device != 0) return {};
+}
 
-  fabric.compute({"pooling", number}, [&](Operations&) {
-    Index real = 0;
-    for (Index token = 0; token < layout.tokens(); ++token) real += input.is_real(token) ? 1 : 0;
-    for (Index c = 0; c < sum.cols(); ++c) {
-      for (Index peer = 1; peer < layout.devices(); ++peer) sum(0, c) += partial_sums_(peer - 1, c);
-      sum(0, c) /= static_cast<float>(real);
-    }
-  });
-  return {sum, {}};
+void SequenceParallel::report_hidden(const Pass& pass, Index index) const {
+  if (pass.observer == nullptr) return;
+  // Of rows that every device has a copy of, the first device's is shown.
+  const Index skipped = pass.layout.device == 0 ? 0 : pass.layout.replicated;
+  const Index shown = pass.x.rows() - skipped;
+  pass.observer->on_hidden(index, {pass.layout.position(skipped), shown},
+                           pass.x.rows(skipped, shown));
 }
 
 }  // namespace thinwire::strategy

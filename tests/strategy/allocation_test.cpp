@@ -4,8 +4,7 @@
 #include <atomic>
 
 #include "support/allocation_counter.hpp"
-#include "support/golden.hpp"
-#include "support/local_run.hpp"
+#include "support/codebooks.hpp"
 
 namespace thinwire {
 namespace {
@@ -44,6 +43,8 @@ TEST_P(SteadyState, TakesNothingFromTheHeap) {
   EXPECT_EQ(allocations_of("single", 1, {}), 0);
   EXPECT_EQ(allocations_of("voltage", 3, {}), 0);
   EXPECT_EQ(allocations_of("prism", 3, {.segments = 2}), 0);
+  EXPECT_EQ(allocations_of("tensor", 3, {}), 0);
+  EXPECT_EQ(allocations_of("pipeline", 3, {.micro_batches = 2}), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SteadyState, testing::ValuesIn(kModels));

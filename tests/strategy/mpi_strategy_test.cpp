@@ -2,8 +2,7 @@
 // modelled times as over threads of one process.
 #include <gtest/gtest.h>
 
-#include "support/golden.hpp"
-#include "support/local_run.hpp"
+#include "support/codebooks.hpp"
 #include "thinwire/fabric/mpi_session.hpp"
 #include "thinwire/harness/capture.hpp"
 
@@ -63,6 +62,14 @@ TEST_P(OverMpi, StrategiesDoWhatTheyDoOverThreads) {
   if (session_->size() == 1) expect_same_as_threads("single", {});
   expect_same_as_threads("voltage", {});
   expect_same_as_threads("prism", {.segments = 1});
+}
+
+TEST_P(OverMpi, StrategiesThatSendIndicesDoWhatTheyDoOverThreads) {
+  for (const char* strategy : {"astra", "trace-b", "trace-nb", "trace-2a", "trace-1b"}) {
+    const compress::CodebookSet codebooks =
+        test::make_random_codebooks(model_, test::codebook_use(strategy), 8);
+    expect_same_as_threads(strategy, {.codebooks = &codebooks});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, OverMpi, testing::ValuesIn(kModels));

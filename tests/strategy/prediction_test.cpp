@@ -1,99 +1,128 @@
 // Counted equals predicted, as integers, and the modelled clock equals the formula, to the bit.
-#include <gtest/gtest.h>
-
-#include "support/golden.hpp"
-#include "support/local_run.hpp"
-#include "thinwire/cost/modelled_time.hpp"
+#include "made_up_models.hpp"
+#include "predicted.hpp"
 
 namespace thinwire {
 namespace {
 
+using compress::Buffers;
 using compress::Scaling;
+using strategy::StrategyOptions;
+using test::Setting;
 
 constexpr const char* kModels[] = {"vit-tiny", "bert-tiny", "gpt2-tiny", "vivit-tiny"};
+constexpr int kDevices[] = {1, 2, 3, 4, 6};
 
-struct Setting {
-  const char* strategy;
-  int devices;
-  Index segments = 0;
-  Scaling scaling = Scaling::on;
+void expect_run_equals_prediction(const model::Model& model, Index tokens, const Setting& setting) {
+  SCOPED_TRACE(test::describe(setting));
+  const auto codebooks = test::codebooks_for(model, setting);
+  StrategyOptions options = setting.options;
+  options.codebooks = codebooks ? &*codebooks : nullptr;
+  const fabric::FabricOptions fabric_options = test::unequal_devices(setting.devices);
+
+  const test::PassResult ours =
+      test::run_pass(model, setting.strategy, setting.devices, options,
+                     model::random_input(model.config(), tokens, 7), 0, fabric_options);
+  const cost::Prediction predicted =
+      cost::predict(test::workload_of(model, setting, tokens, options.codebooks));
+
+  for (std::size_t p = 0; p < ours.iterations.size(); ++p) {
+    test::expect_counted(ours.iterations[p], predicted, p);
+    EXPECT_EQ(ours.workspace_bytes[p], predicted.memory[p].activations) << "device " << p;
+  }
+  test::expect_times(ours.iterations, predicted, fabric_options);
+  if (codebooks) {
+    EXPECT_EQ(codebooks->calibration_operations(), predicted.calibration);
+  }
+}
+
+class Prediction : public testing::TestWithParam<const char*> {
+ protected:
+  Prediction() { ops::set_threads(1); }  // tiny products gain nothing by more
+
+  void expect_run_equals_prediction(const Setting& setting) const {
+    const bool is_text = model_.config().is_text();
+    thinwire::expect_run_equals_prediction(model_, is_text ? 23 : model_.config().tokens, setting);
+  }
+
+  model::Model model_ = test::load_model(test::kGoldenFolder / "models" / GetParam());
 };
 
-std::vector<Setting> settings() {
-  std::vector<Setting> all{{"single", 1}, {"prism", 1, 1}};
-  for (const int devices : {2, 3, 4, 6}) {
-    all.push_back({"voltage", devices});
-    for (const Scaling scaling : {Scaling::on, Scaling::off, Scaling::duplicate})
-      all.push_back({"prism", devices, 1, scaling});
-  }
-  all.push_back({"prism", 2, 3});
-  return all;
+TEST_P(Prediction, OfEveryStrategyAndDeviceCountEqualsTheRun) {
+  expect_run_equals_prediction({"single", 1});
+  for (const int devices : kDevices)
+    for (const char* strategy :
+         {"voltage", "prism", "astra", "trace-b", "trace-nb", "trace-2a", "trace-1b"})
+      expect_run_equals_prediction({strategy, devices, {.segments = 1}});
 }
 
-cost::Prediction predict(const model::Model& model, const Setting& setting, Index tokens) {
-  return cost::predict({.model = model.config(),
-                        .tokens = tokens,
-                        .strategy = setting.strategy,
-                        .devices = setting.devices,
-                        .segments = setting.segments,
-                        .scaling = setting.scaling});
-}
-
-class Prediction : public testing::TestWithParam<const char*> {};
-
-void expect_counts(const test::PassResult& ours, const cost::Prediction& predicted) {
-  for (std::size_t p = 0; p < ours.iterations.size(); ++p) {
-    SCOPED_TRACE(testing::Message() << "device " << p);
-    const fabric::DeviceIteration& counted = ours.iterations[p];
-    EXPECT_EQ(counted.operations, predicted.device_operations[p]);
-    EXPECT_EQ(counted.traffic.payload_bits, predicted.payload_bits[p]);
-    EXPECT_EQ(counted.traffic.header_bits, predicted.header_bits[p]);
-    EXPECT_EQ(counted.traffic.padding_bits, predicted.padding_bits[p]);
-    EXPECT_EQ(counted.traffic.wire_bytes, predicted.wire_bytes[p]);
-    EXPECT_EQ(ours.workspace_bytes[p], predicted.memory[p].activations);
+TEST_P(Prediction, OfSplitBlocksEqualsTheRun) {
+  for (const int devices : {1, 2, 3}) {  // the tiny models have 3 heads and 3 blocks
+    expect_run_equals_prediction({"tensor", devices});
+    for (const int micro_batches : {1, 2, 4})
+      expect_run_equals_prediction({"pipeline", devices, {.micro_batches = micro_batches}});
   }
 }
 
-TEST_P(Prediction, CountsAndTimesEqualTheFormulas) {
-  const model::Model model = test::load_model(test::kGoldenFolder / "models" / GetParam());
-  const Index tokens = model.config().is_text() ? 23 : model.config().tokens;
-  const model::ModelInput input = model::random_input(model.config(), tokens, 7);
+TEST_P(Prediction, OfPrismVariantsEqualsTheRun) {
+  for (const int devices : {2, 6})
+    for (const Scaling scaling : {Scaling::off, Scaling::duplicate})
+      expect_run_equals_prediction({"prism", devices, {.segments = 1, .scaling = scaling}});
+  expect_run_equals_prediction({"prism", 2, {.segments = 3}});
+}
 
-  for (const Setting& setting : settings()) {
-    SCOPED_TRACE(testing::Message()
-                 << setting.strategy << " P=" << setting.devices << " L=" << setting.segments << " "
-                 << compress::to_string(setting.scaling));
-    const auto devices = static_cast<std::size_t>(setting.devices);
-    fabric::FabricOptions options{.clock = fabric::Clock::modelled};
-    options.links = {{},
-                     {.rates = {Rate::parse("10Mbps")}, .latency = Seconds(1e-3)},
-                     {.rates = {Rate::parse("3Mbps")}, .topology = fabric::Topology::broadcast},
-                     {.rates = {Rate::parse("7Mbps")}, .topology = fabric::Topology::shared}};
-    for (std::size_t p = 0; p < devices; ++p) {
-      options.slowness.push_back(1.0 + 0.3 * static_cast<double>(p));
-      options.device_flops_per_s.push_back(1e9 / (1.0 + static_cast<double>(p)));
-    }
+TEST_P(Prediction, OfAstraVariantsEqualsTheRun) {
+  for (const int devices : {2, 4})
+    for (const compress::IndexBits bits : {compress::IndexBits::wide, compress::IndexBits::packed})
+      for (const Index groups : {1, 3})
+        expect_run_equals_prediction(
+            {"astra", devices, {.index_bits = bits}, Buffers::off, groups});
+}
 
-    const test::PassResult ours = test::run_pass(
-        model, setting.strategy, setting.devices,
-        {.segments = setting.segments, .scaling = setting.scaling}, input, 0, options);
-    const cost::Prediction predicted = predict(model, setting, tokens);
+TEST_P(Prediction, OfTraceBuffersAndLevelsEqualsTheRun) {
+  for (const char* strategy : {"trace-b", "trace-2a"})
+    for (const Buffers buffers : {Buffers::hidden, Buffers::off})
+      expect_run_equals_prediction({strategy, 3, {}, buffers});
+  for (const char* strategy : {"trace-b", "trace-nb", "trace-2a", "trace-1b"})
+    for (const int level : {0, 2}) expect_run_equals_prediction({strategy, 2, {.level = level}});
+}
 
-    expect_counts(ours, predicted);
-    for (std::size_t l = 0; l < options.links.size(); ++l) {
-      const auto times = cost::modelled_time(std::span(&predicted, 1), options.links[l],
-                                             options.device_flops_per_s, options.slowness);
-      for (std::size_t p = 0; p < devices; ++p) {
-        EXPECT_EQ(ours.iterations[p].links[l].compute_s, times[p].compute_s);
-        EXPECT_EQ(ours.iterations[p].links[l].wait_s, times[p].wait_s);
-        EXPECT_EQ(ours.iterations[p].links[l].hidden_s, times[p].hidden_s);
-        EXPECT_EQ(ours.iterations[p].links[l].skew_s, times[p].skew_s);
-      }
-    }
-  }
+TEST_P(Prediction, WithTheOtherOverlapEqualsTheRun) {
+  for (const char* strategy : {"voltage", "prism", "astra"})
+    expect_run_equals_prediction({strategy, 3, {.segments = 1, .overlap = true}});
+  for (const char* strategy : {"trace-b", "trace-nb", "trace-2a", "trace-1b"})
+    expect_run_equals_prediction({strategy, 3, {.overlap = false}});
+}
+
+TEST_P(Prediction, OfWeightedPartitionsEqualsTheRun) {
+  const StrategyOptions weighted{.partition = PartitionPolicy::weighted, .weights = {1, 3, 2}};
+  for (const char* strategy : {"voltage", "astra", "trace-b", "trace-nb", "tensor"})
+    expect_run_equals_prediction({strategy, 3, weighted});
+}
+
+class ClassTokenPrediction : public Prediction {};
+TEST_P(ClassTokenPrediction, OfAReplicatedTokenEqualsTheRun) {
+  for (const int devices : kDevices)
+    expect_run_equals_prediction(
+        {"astra", devices, {.class_token = strategy::ClassToken::replicated}});
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Prediction, testing::ValuesIn(kModels));
+INSTANTIATE_TEST_SUITE_P(Models, ClassTokenPrediction, testing::Values("vit-tiny", "vivit-tiny"));
+
+/// Partial sums cross the wire, or one device has them all.
+TEST(MeanPoolingPrediction, EqualsTheRun) {
+  const model::Model model = test::make_model(test::six_blocks());
+  for (const int devices : {1, 3})
+    for (const char* strategy : {"voltage", "prism", "astra", "trace-b", "tensor", "pipeline"})
+      expect_run_equals_prediction(model, 11, {strategy, devices, {.segments = 2}});
+  expect_run_equals_prediction(model, 11, {"pipeline", 4, {.micro_batches = 4}});
+}
+
+TEST(UnevenHeadsPrediction, EqualsTheRun) {
+  const model::Model model = test::make_model(test::four_heads());
+  for (const int devices : {2, 3, 4}) expect_run_equals_prediction(model, 13, {"tensor", devices});
+}
 
 }  // namespace
 }  // namespace thinwire

@@ -39,13 +39,41 @@ inline void on_devices(int devices, const std::function<void(fabric::Transport&)
     if (error) std::rethrow_exception(error);
 }
 
+/// Rows that one device sent as indices in one exchange.
+struct Quantised {
+  Matrix<float> rows;
+  std::vector<std::int32_t> indices;  ///< [rows * groups]
+};
+
 /// What a pass left behind, put together from all devices in global order.
 struct PassResult {
   Matrix<float> values;                  ///< logits or embedding
   std::vector<Matrix<float>> hidden;     ///< [layers + 1] of [N, D]
   std::vector<Matrix<float>> published;  ///< [exchange] of all devices' rows, device after device
-  std::vector<fabric::DeviceIteration> iterations;  ///< one a device
-  std::vector<std::int64_t> workspace_bytes;        ///< held by each device
+  std::vector<std::vector<std::vector<std::byte>>> payloads;  ///< [exchange][device]
+  std::vector<std::vector<Quantised>> quantised;              ///< [exchange][device]
+  std::vector<fabric::DeviceIteration> iterations;            ///< one a device
+  std::vector<std::int64_t> workspace_bytes;                  ///< held by each device
+
+  /// All devices' rows that were sent as indices in an exchange, in token order.
+  Matrix<float> quantised_rows(Index exchange) const {
+    const std::vector<Quantised>& parts = quantised[static_cast<std::size_t>(exchange)];
+    Index count = 0;
+    for (const Quantised& part : parts) count += part.rows.rows();
+    Matrix<float> rows(count, parts[0].rows.cols());
+    Index begin = 0;
+    for (const Quantised& part : parts) {
+      copy<float>(part.rows.view(), rows.view().rows(begin, part.rows.rows()));
+      begin += part.rows.rows();
+    }
+    return rows;
+  }
+  std::vector<std::int32_t> quantised_indices(Index exchange) const {
+    std::vector<std::int32_t> indices;
+    for (const Quantised& part : quantised[static_cast<std::size_t>(exchange)])
+      indices.insert(indices.end(), part.indices.begin(), part.indices.end());
+    return indices;
+  }
 };
 
 /// Collects one device's rows into the shared result; devices write disjoint rows.
@@ -58,13 +86,26 @@ class Collector final : public strategy::Observer {
                 result_.hidden[static_cast<std::size_t>(index)].view().rows(rows.begin, rows.size));
   }
   void on_published(Index exchange, std::span<const std::byte> payload) override {
+    at(result_.payloads, exchange).assign(payload.begin(), payload.end());
     Matrix<float>& all = result_.published[static_cast<std::size_t>(exchange)];
     const Index rows = all.rows() / devices_;
     if (static_cast<std::size_t>(rows * all.cols()) * sizeof(float) != payload.size()) return;
     std::memcpy(all.view().rows(device_ * rows, rows).data(), payload.data(), payload.size());
   }
+  void on_quantised(Index exchange, MatrixView<const float> rows,
+                    std::span<const std::int32_t> indices) override {
+    Quantised& quantised = at(result_.quantised, exchange);
+    quantised.rows = Matrix<float>(rows.rows(), rows.cols());
+    copy(rows, quantised.rows.view());
+    quantised.indices.assign(indices.begin(), indices.end());
+  }
 
  private:
+  template <class T>
+  T& at(std::vector<std::vector<T>>& all, Index exchange) const {
+    return all[static_cast<std::size_t>(exchange)][static_cast<std::size_t>(device_)];
+  }
+
   PassResult& result_;
   int device_, devices_;
 };
@@ -80,6 +121,10 @@ inline PassResult run_pass(const model::Model& model, std::string_view strategy,
   for (Index l = 0; l <= config.layers; ++l) result.hidden.emplace_back(tokens, config.hidden);
   for (Index l = 0; l < config.layers; ++l)
     result.published.emplace_back(devices * published_rows, config.hidden);
+  result.payloads.resize(static_cast<std::size_t>(config.layers));
+  result.quantised.resize(static_cast<std::size_t>(config.layers));
+  for (auto& parts : result.payloads) parts.resize(static_cast<std::size_t>(devices));
+  for (auto& parts : result.quantised) parts.resize(static_cast<std::size_t>(devices));
   result.iterations.resize(static_cast<std::size_t>(devices));
   result.workspace_bytes.resize(static_cast<std::size_t>(devices));
   if (config.head == model::HeadKind::language_model)

@@ -17,6 +17,9 @@ class PrismExchange final : public RowExchange {
   PrismExchange(const model::Model& model, const DeviceRole& role, const StrategyOptions& options,
                 std::span<const Layout> layouts);
 
+  fabric::Payload encode(Index exchange, MatrixView<const float> rows,
+                         fabric::Fabric& fabric) override;
+
  private:
   /// The largest that any layout needs.
   struct Room {
@@ -36,8 +39,7 @@ class PrismExchange final : public RowExchange {
   };
 
   void on_begin(const Layout& layout, const model::ModelInput& input) override;
-  fabric::Payload encode(Index exchange, MatrixView<const float> x,
-                         fabric::Fabric& fabric) override;
+  Index published_rows(int /*device*/) const override { return segments_; }
   Columns columns() override;
   void list_segments(const Layout& layout, const model::ModelInput& input);
   void describe_columns();

@@ -1,12 +1,10 @@
 #pragma once
-#include <optional>
-
 #include "thinwire/strategy/exchange.hpp"
 
 namespace thinwire::strategy {
 
 /// The methods that publish block outputs as rows from which a receiver projects K and V itself:
-/// voltage (the rows), prism (their means). They wait right after publishing, as in the papers.
+/// voltage (the rows), prism (their means).
 class RowExchange : public Exchange {
  public:
   /// Room for `received_rows` rows of all devices together.
@@ -14,10 +12,9 @@ class RowExchange : public Exchange {
               Index max_remote_rows);
 
   void begin(const Layout& layout, const model::ModelInput& input, Observer* observer) final;
-  void publish_input(MatrixView<const float> x, fabric::Fabric& fabric) final;
-  void wait(Index /*layer*/, fabric::Fabric& /*fabric*/) final {}  // waited when publishing
+  std::int64_t payload_bytes(Index exchange, int device) const final;
+  std::span<std::byte> receive_buffer(Index exchange) final;
   void decode(Index layer, ops::KvContext& context, Operations& counted) final;
-  void after_block(Index layer, MatrixView<const float> x, fabric::Fabric& fabric) final;
 
  protected:
   /// Rows of all devices, in device order, from which K and V are projected; the local device's
@@ -31,20 +28,17 @@ class RowExchange : public Exchange {
 
   /// Sets what does not change during the pass.
   virtual void on_begin(const Layout& layout, const model::ModelInput& input) = 0;
-  /// What to send for the local rows x; the bytes stay valid until the next call.
-  virtual fabric::Payload encode(Index exchange, MatrixView<const float> x,
-                                 fabric::Fabric& fabric) = 0;
+  /// Rows that `device` publishes in every exchange.
+  virtual Index published_rows(int device) const = 0;
   virtual Columns columns() = 0;
 
   MatrixView<const float> received(Index rows) const { return received_.first(rows); }
 
  private:
-  void publish(Index exchange, MatrixView<const float> x, fabric::Fabric& fabric);
   void append(Index layer, const Columns& columns, Slice rows, ops::KvContext& context,
               Operations& counted);
 
   const model::Model& model_;
-  Observer* observer_ = nullptr;
   Matrix<float> received_;  ///< [received_rows, hidden], all devices' payloads
   Matrix<float> normed_;    ///< [remote rows, hidden], empty for post-norm models
 };

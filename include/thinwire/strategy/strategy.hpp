@@ -2,16 +2,38 @@
 #include <cstddef>
 #include <memory>
 #include <memory_resource>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "thinwire/base/partition.hpp"
+#include "thinwire/compress/codebook_set.hpp"
 #include "thinwire/compress/segments.hpp"
 #include "thinwire/fabric/fabric.hpp"
 #include "thinwire/model/model.hpp"
 
 namespace thinwire::strategy {
+
+enum class ClassToken {
+  partitioned,  ///< a token like the others, on the first device
+  replicated,   ///< every device carries a copy that is never sent (ASTRA)
+};
+ClassToken parse_class_token(std::string_view name);  // InputError with the known names
+std::string_view to_string(ClassToken class_token);
+
+/// Who holds the input and gets the answer (METHODS 7).
+enum class Io {
+  replicated,  ///< every device embeds its own rows
+  terminal,    ///< one more rank embeds, distributes and collects
+};
+Io parse_io(std::string_view name);  // InputError with the known names
+std::string_view to_string(Io io);
+
+/// What the terminal collects of a language model.
+enum class Collect { last, all };
+Collect parse_collect(std::string_view name);  // InputError with the known names
+std::string_view to_string(Collect collect);
 
 /// What any strategy may be told; each reads what concerns it.
 struct StrategyOptions {
@@ -20,18 +42,28 @@ struct StrategyOptions {
   Index segments = 0;           ///< L (prism); 0: from compression_rate
   double compression_rate = 0;  ///< requested CR (prism), when segments = 0
   compress::Scaling scaling = compress::Scaling::on;
+  /// Publish, go on with local work and wait when the peers' rows are needed; otherwise wait at
+  /// once. Nothing: as the papers do, on for trace and off for the others.
+  std::optional<bool> overlap;
+  const compress::CodebookSet* codebooks = nullptr;  ///< astra and trace; outlives the strategy
+  int level = -1;  ///< of the hierarchy, 0 the coarsest; -1: finest
+  compress::IndexBits index_bits = compress::IndexBits::wide;  ///< astra
+  ClassToken class_token = ClassToken::partitioned;            ///< astra
+  int micro_batches = 1;                                       ///< M inputs in flight (pipeline)
+  Io io = Io::replicated;
+  Collect collect = Collect::last;
 };
 
 /// The part that one device plays.
 struct DeviceRole {
-  int device = 0;
+  int device = 0;  ///< `devices` for the terminal
   int devices = 1;
   int threads = 1;
   std::vector<Index> lengths;  ///< N of the sequences that will come; workspace is made for them
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
 };
 
-/// What a pass leaves on a device; the views last until the next pass.
+/// What a pass leaves on a device; the views last until the next pass. With a terminal, only there.
 struct Output {
   MatrixView<const float> values;  ///< logits [1, labels], embedding [1, hidden] on device 0,
                                    ///< or the local rows' logits [n_p, vocabulary]; else empty
@@ -46,6 +78,9 @@ class Observer {
   /// index 0: after the embedding; l + 1: after block l (before a final LayerNorm).
   virtual void on_hidden(Index /*index*/, Slice /*rows*/, MatrixView<const float> /*local*/) {}
   virtual void on_published(Index /*exchange*/, std::span<const std::byte> /*payload*/) {}
+  /// Rows that are about to be sent as indices [rows * groups], own rows only.
+  virtual void on_quantised(Index /*exchange*/, MatrixView<const float> /*rows*/,
+                            std::span<const std::int32_t> /*indices*/) {}
 };
 
 /// A way to run a model on several devices. One object a device, made for one configuration.
@@ -62,6 +97,8 @@ class Strategy {
 struct StrategyEntry {
   std::string_view name, summary;
   std::unique_ptr<Strategy> (*make)(const model::Model&, const StrategyOptions&, const DeviceRole&);
+  /// The codebooks it needs, with its default switches; nothing for strategies without.
+  std::optional<compress::CodebookUse> codebooks;
 };
 std::span<const StrategyEntry> strategies();
 std::vector<std::string_view> strategy_names();

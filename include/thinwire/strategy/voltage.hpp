@@ -1,5 +1,6 @@
 #pragma once
 #include "thinwire/strategy/row_exchange.hpp"
+#include "thinwire/strategy/token_columns.hpp"
 
 namespace thinwire::strategy {
 
@@ -10,15 +11,16 @@ class VoltageExchange final : public RowExchange {
   VoltageExchange(const model::Model& model, const DeviceRole& role,
                   std::span<const Layout> layouts);
 
+  fabric::Payload encode(Index exchange, MatrixView<const float> rows,
+                         fabric::Fabric& fabric) override;
+
  private:
   void on_begin(const Layout& layout, const model::ModelInput& input) override;
-  fabric::Payload encode(Index exchange, MatrixView<const float> x,
-                         fabric::Fabric& fabric) override;
+  Index published_rows(int device) const override;
   Columns columns() override;
 
   const Layout* layout_ = nullptr;
-  Matrix<float> log_counts_;   ///< [1, N]
-  Matrix<std::int32_t> last_;  ///< [1, N]
+  TokenColumns tokens_;  ///< all N
 };
 
 }  // namespace thinwire::strategy

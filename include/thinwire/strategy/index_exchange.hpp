@@ -1,0 +1,70 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "thinwire/compress/codebook_set.hpp"
+#include "thinwire/compress/index_frame.hpp"
+#include "thinwire/strategy/exchange.hpp"
+#include "thinwire/strategy/token_columns.hpp"
+
+namespace thinwire::strategy {
+
+/// The methods that publish a row as the indices of its nearest codewords (METHODS 3.2): astra and
+/// trace. They differ in which rows they code and in what a receiver makes of the peers' indices;
+/// search, frames and the raw rows that some send in exchange 0 are here.
+class IndexExchange : public Exchange {
+ public:
+  compress::Published published() const final { return codebooks_.use().published; }
+  void begin(const Layout& layout, const model::ModelInput& input, Observer* observer) final;
+  fabric::Payload encode(Index exchange, MatrixView<const float> rows,
+                         fabric::Fabric& fabric) final;
+  std::int64_t payload_bytes(Index exchange, int device) const final;
+  std::span<std::byte> receive_buffer(Index exchange) final;
+  /// Throws Error that names the sender of a malformed frame.
+  void decode(Index layer, ops::KvContext& context, Operations& counted) final;
+
+ protected:
+  /// level: of the codebooks' hierarchy   format: of the frames, for that level's codewords
+  IndexExchange(const model::Model& model, const DeviceRole& role,
+                const compress::CodebookSet& codebooks, int level, compress::FrameFormat format,
+                std::span<const Layout> layouts);
+
+  /// Appends the peers' columns for block `layer` to the context: append_remote() and the rows to
+  /// write. Their tokens are in remote_indices(), or copy_raw_remote() has them if the exchange is
+  /// not coded.
+  virtual void decode_remote(Index layer, ops::KvContext& context, Operations& counted) = 0;
+
+  const model::Model& model() const { return model_; }
+  const compress::CodebookSet& codebooks() const { return codebooks_; }
+  /// Rows that the peers publish in this pass.
+  Index remote_tokens() const { return layout_->remote_tokens(); }
+  /// What the peers sent [remote_tokens * G], in token order.
+  std::span<const std::int32_t> remote_indices() const;
+  /// The peers' rows of an exchange that is not coded.   rows [remote_tokens, hidden]
+  void copy_raw_remote(MatrixView<float> rows) const;
+  /// Columns of the peers' tokens: their K|V rows [remote_tokens, 2 * hidden], to be written.
+  MatrixView<float> append_remote(ops::KvContext& context) const;
+
+ private:
+  compress::FrameSize frame_of(int device) const;
+  void unpack_frames(Index exchange);
+
+  const model::Model& model_;
+  const compress::CodebookSet& codebooks_;
+  int level_;
+  compress::FrameFormat format_;
+  const Layout* layout_ = nullptr;
+  Observer* observer_ = nullptr;
+  TokenColumns remote_;                  ///< the peers' tokens, in order
+  Matrix<std::int32_t> own_indices_;     ///< [1, n_p * G]
+  Matrix<std::int32_t> remote_indices_;  ///< [1, remote tokens * G]
+  Matrix<float> scores_;                 ///< [1, what a search of n_p rows needs]
+  Matrix<std::byte> frame_;              ///< [1, bytes of the own frame]
+  Matrix<std::byte> frames_;             ///< [1, bytes of all devices' frames]
+  Matrix<float> raw_;                    ///< [all devices' rows, hidden] if exchange 0 is not coded
+};
+
+/// options.level as an index into the hierarchy. Throws InputError for a level that it lacks.
+int chosen_level(const StrategyOptions& options, const compress::CodebookSet& codebooks);
+
+}  // namespace thinwire::strategy
