@@ -24,7 +24,7 @@ class SampleReader {
 
   Sample picture(const Preprocessing& preprocessing) const;
   Sample text() const;
-  Sample bytes(Index window) const;
+  Sample bytes(Index window, BytesPart part) const;
   Sample ready() const;
 
  private:
@@ -213,9 +213,11 @@ Sample SampleReader::text() const {
   return sample;
 }
 
-Sample SampleReader::bytes(Index window) const {
+Sample SampleReader::bytes(Index window, BytesPart part) const {
   constexpr Index kByteValues = 256;
-  const char* name = file_.has("valid") ? "valid" : "train";
+  const char* const wanted = part == BytesPart::train ? "train" : "valid";
+  const char* const other = part == BytesPart::train ? "valid" : "train";
+  const char* const name = file_.has(wanted) ? wanted : other;
   require_input(config_.family == model::Family::gpt2 && config_.vocabulary <= kByteValues,
                 "{}: {} holds bytes, but {} is not a language model of bytes (a vocabulary of 256)",
                 file_.path().string(), name, config_.name);
@@ -290,7 +292,7 @@ std::string_view readable_by(const model::ModelConfig& config) {
 }  // namespace
 
 Sample load_sample(const std::filesystem::path& path, Index index, const model::ModelConfig& config,
-                   const Preprocessing& preprocessing, Index window) {
+                   const Preprocessing& preprocessing, Index window, BytesPart part) {
   require_input(std::filesystem::is_regular_file(path), "input {} is not a file", path.string());
   if (!is_safetensors(path)) return load_picture(path, index, config, preprocessing);
   const SafetensorsFile file(path);
@@ -298,7 +300,8 @@ Sample load_sample(const std::filesystem::path& path, Index index, const model::
   if (config.family == model::Family::vit && file.has("image"))
     return reader.picture(preprocessing);
   if (config.is_text() && file.has("input_ids")) return reader.text();
-  if (config.is_text() && (file.has("valid") || file.has("train"))) return reader.bytes(window);
+  if (config.is_text() && (file.has("valid") || file.has("train")))
+    return reader.bytes(window, part);
   require_input(file.has("input"), "{}: no tensor that {} can read ({})", path.string(),
                 config.name, readable_by(config));
   return reader.ready();

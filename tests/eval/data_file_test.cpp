@@ -168,6 +168,10 @@ TEST_F(LoadSample, BytesComeInWindows) {
   EXPECT_EQ(second.sequences[0].ids, (Ints{16, 17, 18, 19, 20, 21}));
   EXPECT_TRUE(test::mentions(refusal(data, 3, gpt2_, 6), {"sample 3", "3 windows of 6", "0..2"}));
   EXPECT_TRUE(test::mentions(refusal(data, 0, gpt2_, 65), {"65", "64 positions"}));
+  // load() has left the file behind.
+  const Sample calibration =
+      load_sample(folder_ / "data.safetensors", 1, gpt2_, {}, 6, BytesPart::train);
+  EXPECT_EQ(calibration.sequences[0].ids, Ints(6, 1));
   data.erase("valid");
   EXPECT_EQ(load(data, 0, gpt2_).sequences[0].ids, Ints(64, 1));  // the position table's length
 }

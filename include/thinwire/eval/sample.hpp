@@ -17,14 +17,18 @@ struct Sample {
   bool is_bytes = false;       ///< one byte a token: perplexity is bits per byte
 };
 
+/// Which text of a file of bytes is cut in windows; the other one where there is no such.
+enum class BytesPart { valid, train };
+
 /// Loads sample `index` of `file` for a model: a JPEG or PNG, or a safetensors data file
 /// (ARCHITECTURE 6): `image` + `label`; `input_ids` + `length` or `attention_mask` (+
 /// `token_type_ids`, `label`, `score`; half as many labels or scores as rows make pairs); bytes
-/// `valid` (or `train`), cut in windows of `window` tokens; or one ready `input`.
+/// `valid` or `train`, cut in windows of `window` tokens; or one ready `input`.
 /// Rows with `length` come without padding, rows with `attention_mask` at full length.
 ///   window  tokens a byte window has; 0: as many as the model's position table
 /// Throws InputError naming file, tensor or index, and what would be right.
 Sample load_sample(const std::filesystem::path& file, Index index, const model::ModelConfig& config,
-                   const Preprocessing& preprocessing, Index window = 0);
+                   const Preprocessing& preprocessing, Index window = 0,
+                   BytesPart part = BytesPart::valid);
 
 }  // namespace thinwire::eval
