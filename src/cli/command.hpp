@@ -22,6 +22,7 @@ int run_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);
 int predict_command(const Arguments& arguments);
 int tables_command(const Arguments& arguments);
+int codebook_command(const Arguments& arguments);
 int list_command(const Arguments& arguments);
 
 }  // namespace thinwire::cli

@@ -50,23 +50,24 @@ void restart_under_mpirun(const Arguments& arguments, int ranks) {
   }
   execvp("mpirun", pointers(words).data());
   throw InputError(fmt::format(
-      "devices={} need MPI ranks, and mpirun could not be started ({}); on Debian: apt-get install "
+      "{} MPI ranks are needed, and mpirun could not be started ({}); on Debian: apt-get install "
       "openmpi-bin",
       ranks, std::strerror(errno)));
 }
 
-int with_session(const Arguments& arguments, int devices,
+int with_session(const Arguments& arguments, int ranks,
                  const std::function<int(harness::Session&)>& work) {
   int argc = arguments.argc;
   char** argv = arguments.argv;
   harness::Session session(argc, argv);
-  if (session.ranks() < devices) {
+  if (session.ranks() < ranks) {
     // All ranks see it, so all leave in order; one of them says it.
     if (session.is_root())
       fmt::print(stderr,
-                 "thinwire: --devices={}: only {} MPI rank{} (start at least as many as devices; "
-                 "without mpirun, thinwire starts them itself)\n",
-                 devices, session.ranks(), session.ranks() == 1 ? "" : "s");
+                 "thinwire: {} MPI ranks are needed, one for each of --devices and one for the "
+                 "terminal of --io=terminal, and there {} only {} (without mpirun, thinwire starts "
+                 "them itself)\n",
+                 ranks, session.ranks() == 1 ? "is" : "are", session.ranks());
     return kBadInput;
   }
   try {

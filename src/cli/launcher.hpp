@@ -18,9 +18,9 @@ bool is_speaker();
 /// Throws InputError when there is no mpirun.
 [[noreturn]] void restart_under_mpirun(const Arguments& arguments, int ranks);
 
-/// Runs `work` on the ranks of this launch and returns its exit status. Fewer ranks than `devices`
-/// are an InputError; an exception on one of several ranks ends them all with its message.
-int with_session(const Arguments& arguments, int devices,
+/// Runs `work` on the ranks of this launch and returns its exit status. Fewer ranks than `ranks`
+/// are a user's fault; an exception on one of several ranks ends them all with its message.
+int with_session(const Arguments& arguments, int ranks,
                  const std::function<int(harness::Session&)>& work);
 
 }  // namespace thinwire::cli

@@ -25,6 +25,9 @@ constexpr std::array kCommands = {
     Command{"predict", "the same records by formula: no MPI, no weights, any number of devices",
             predict_command},
     Command{"tables", "published cells beside reproduced ones", tables_command},
+    Command{"codebook",
+            "makes the codebooks of trace and astra from data, or shows what a file holds",
+            codebook_command},
     Command{"list", "models, strategies, topologies and clocks", list_command}};
 
 void print_overview() {

@@ -18,6 +18,8 @@ constexpr const char* kUsage =
     "examples:\n"
     "  thinwire predict --strategy prism --devices 2,3,6,10 --segments 10 --device-gflops 160 \\\n"
     "                   --rate 200Mbps\n"
+    "  thinwire predict --strategy trace-b --devices 2,3,6,10 --level 0..4 --device-gflops 160 \\\n"
+    "                   --rate 10Mbps\n"
     "  thinwire predict experiments/paper/latency-modelled.json --json results/modelled.jsonl\n";
 
 }  // namespace

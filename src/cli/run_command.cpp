@@ -16,10 +16,14 @@ constexpr const char* kUsage =
     "costs\n"
     "in time, traffic and operations. Several rates (a list, or a range such as\n"
     "1Mbps..1000Mbps:log:10) are link settings of one execution. Outside mpirun it starts as many\n"
-    "ranks as there are devices.\n\n"
+    "ranks as there are devices, and one for the terminal of --io=terminal.\n\n"
     "examples:\n"
     "  thinwire run --model vit-base-16 --strategy prism --devices 3 --segments 10 --rate 200Mbps\n"
     "  thinwire run --model FOLDER --input cat.jpg --strategy voltage --devices 2\n"
+    "  thinwire run --strategy trace-b --devices 3 --codewords 1024 --level 3 --rate 10Mbps\n"
+    "  thinwire run --strategy astra --devices 2 --codebook FILE --groups 16 --rate 10Mbps\n"
+    "  thinwire run --strategy pipeline --devices 3 --micro-batches 8 --rate 100Mbps\n"
+    "  thinwire run --strategy tensor --devices 2 --io terminal --rate 1Gbps\n"
     "  thinwire run --strategy voltage --devices 2 --clock throttled --rate 50Mbps\n";
 
 void run_point(harness::Session& session, const harness::Point& point) {
@@ -52,9 +56,9 @@ int run_command(const Arguments& arguments) {
   const harness::Point point = harness::make_point(harness::make_run_spec(parsed.fields));
   harness::require_fit(point);
   if (is_speaker()) harness::check_places(point.spec);
-  const int devices = point.spec.devices;
-  if (devices > 1 && !harness::Session::is_launched()) restart_under_mpirun(arguments, devices);
-  return with_session(arguments, devices, [&](harness::Session& session) {
+  const int ranks = point.spec.ranks();
+  if (ranks > 1 && !harness::Session::is_launched()) restart_under_mpirun(arguments, ranks);
+  return with_session(arguments, ranks, [&](harness::Session& session) {
     run_point(session, point);
     return 0;
   });

@@ -21,7 +21,9 @@ constexpr const char* kUsage =
     "examples:\n"
     "  thinwire sweep experiments/paper/prism-tables.json --json results/prism.jsonl\n"
     "  thinwire sweep --strategy prism --devices 2,3,6 --compression-rate 2..10 --rate 100Mbps \\\n"
-    "                 --json results/cr.jsonl\n";
+    "                 --json results/cr.jsonl\n"
+    "  thinwire sweep --strategy trace-b,trace-nb --devices 2,3 --level 0..4 --rate 10Mbps \\\n"
+    "                 --json results/levels.jsonl\n";
 
 }  // namespace
 
@@ -41,9 +43,9 @@ int sweep_command(const Arguments& arguments) {
   }
   require_input(!sweep.json.empty(), "--json is needed: the file that records are appended to");
   if (is_speaker()) harness::check_places(sweep.points.front());
-  const int devices = harness::most_devices(sweep.points);
-  if (devices > 1 && !harness::Session::is_launched()) restart_under_mpirun(arguments, devices);
-  return with_session(arguments, devices, [&](harness::Session& session) {
+  const int ranks = harness::most_ranks(sweep.points);
+  if (ranks > 1 && !harness::Session::is_launched()) restart_under_mpirun(arguments, ranks);
+  return with_session(arguments, ranks, [&](harness::Session& session) {
     std::optional<harness::ResultFile> file;
     if (session.is_root()) file.emplace(sweep.json);
     const harness::SweepCounts counts =

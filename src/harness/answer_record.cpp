@@ -48,6 +48,21 @@ Json pair_answer(const Point& point, std::span<const Capture> split,
           {"single_cosine", pair_cosine(single)}};
 }
 
+/// A terminal that collects the last row alone: which token comes next.
+Json next_token_answer(const Capture& split, const Capture& single) {
+  const auto likeliest_of = [](const Capture& capture) {
+    const auto rows = capture.values.view();
+    return eval::likeliest(rows.row(rows.rows() - 1), 1).front();
+  };
+  const auto ours = likeliest_of(split), alone = likeliest_of(single);
+  return {{"kind", "next_token"},
+          {"token", ours.label},
+          {"probability", ours.probability},
+          {"single_token", alone.label},
+          {"single_probability", alone.probability},
+          {"same_top1", ours.label == alone.label}};
+}
+
 Json language_answer(const Point& point, const Capture& split, const Capture& single) {
   const auto& ids = point.sample.sequences[0].ids;
   Json answer{{"kind", "language"}};
@@ -70,6 +85,8 @@ Json kind_of_answer(const Point& point, std::span<const Capture> split,
                     std::span<const Capture> single) {
   switch (point.config.head) {
     case model::HeadKind::language_model:
+      if (split[0].values.rows() < single[0].values.rows())
+        return next_token_answer(split[0], single[0]);
       return language_answer(point, split[0], single[0]);
     case model::HeadKind::mean_pooling:
       return split.size() == 2 ? pair_answer(point, split, single)
@@ -95,6 +112,19 @@ Json hidden_agreement(const Point& point, std::span<const Capture> split,
   return list;
 }
 
+/// `<name>.<l>` for every matrix that holds anything; a single column as [rows].
+template <class T>
+void add_each(SafetensorsWriter& writer, std::string_view name, std::string_view suffix,
+              std::span<const Matrix<T>> matrices) {
+  for (std::size_t l = 0; l < matrices.size(); ++l) {
+    const auto values = matrices[l].view();
+    if (values.size() == 0) continue;
+    std::vector<Index> shape{values.rows(), values.cols()};
+    if (values.cols() == 1) shape.pop_back();
+    writer.add(fmt::format("{}.{}{}", name, l, suffix), std::move(shape), values.elements());
+  }
+}
+
 }  // namespace
 
 Json answer_record(const Point& point, std::span<const Capture> split,
@@ -114,11 +144,8 @@ void write_outputs(const Point& point, std::span<const Capture> split) {
     if (values.rows() == 1) shape.erase(shape.begin());
     writer.add((is_embedding ? "embedding" : "logits") + suffix, shape, values.elements());
     if (!point.spec.hidden) continue;
-    for (std::size_t l = 0; l < split[s].hidden.size(); ++l) {
-      const auto state = split[s].hidden[l].view();
-      writer.add(fmt::format("hidden.{}{}", l, suffix), {state.rows(), state.cols()},
-                 state.elements());
-    }
+    add_each<float>(writer, "hidden", suffix, split[s].hidden);
+    add_each<std::int32_t>(writer, "indices", suffix, split[s].indices);
   }
   writer.write(point.spec.outputs);
 }

@@ -1,37 +1,103 @@
 #include "thinwire/harness/capture.hpp"
 
+#include <algorithm>
+#include <cstring>
+
+#include "thinwire/base/error.hpp"
 #include "thinwire/ops/runtime.hpp"
 
 namespace thinwire::harness {
 namespace {
 
-/// Keeps the local rows of every hidden state.
-class HiddenRows final : public strategy::Observer {
+/// Keeps what one rank sees of a pass.
+class PassObserver final : public strategy::Observer {
  public:
-  explicit HiddenRows(Index states) : states_(static_cast<std::size_t>(states)) {}
-  void on_hidden(Index index, Slice /*rows*/, MatrixView<const float> local) override {
-    Matrix<float>& state = states_[static_cast<std::size_t>(index)];
-    state = Matrix<float>(local.rows(), local.cols());
-    copy<float>(local, state.view());
+  /// Rows of one hidden state, as global token positions.
+  struct Part {
+    Slice rows;
+    Matrix<float> values;
+  };
+  /// Of one exchange, in the order of the rows.
+  struct Indices {
+    std::vector<std::int32_t> values;  ///< [rows * groups]
+    Index groups = 1;
+  };
+
+  explicit PassObserver(Index layers)
+      : parts_(static_cast<std::size_t>(layers) + 1), indices_(static_cast<std::size_t>(layers)) {}
+
+  void on_hidden(Index index, Slice rows, MatrixView<const float> local) override {
+    Part& part = parts_.at(static_cast<std::size_t>(index));
+    part = {rows, Matrix<float>(local.rows(), local.cols())};
+    copy<float>(local, part.values.view());
   }
-  const std::vector<Matrix<float>>& states() const { return states_; }
+  /// A terminal codes every device's rows of exchange 0, one device after the other.
+  void on_quantised(Index exchange, MatrixView<const float> rows,
+                    std::span<const std::int32_t> indices) override {
+    Indices& kept = indices_.at(static_cast<std::size_t>(exchange));
+    kept.values.insert(kept.values.end(), indices.begin(), indices.end());
+    kept.groups = std::ssize(indices) / rows.rows();
+  }
+
+  const std::vector<Part>& parts() const { return parts_; }
+  const std::vector<Indices>& indices() const { return indices_; }
 
  private:
-  std::vector<Matrix<float>> states_;
+  std::vector<Part> parts_;       // [layers + 1]
+  std::vector<Indices> indices_;  // [layers], by exchange
 };
 
-/// Devices' rows one below the other (slices tile the sequence in device order), on device 0.
-Matrix<float> stack_rows(fabric::Transport& transport, MatrixView<const float> local, Index cols) {
-  const auto bytes =
-      local.size() > 0 ? std::as_bytes(local.elements()) : std::span<const std::byte>{};
-  const std::vector<std::vector<std::byte>> all = fabric::gather_all(transport, bytes);
+std::span<const std::byte> bytes_of(MatrixView<const float> rows) {
+  return rows.size() > 0 ? std::as_bytes(rows.elements()) : std::span<const std::byte>{};
+}
+
+/// Ranks' contributions one below the other, on rank 0.
+template <class T>
+Matrix<T> stack_rows(fabric::Transport& transport, std::span<const std::byte> mine, Index cols) {
+  const std::vector<std::vector<std::byte>> all = fabric::gather_all(transport, mine);
   if (transport.rank() != 0) return {};
   std::size_t total = 0;
   for (const auto& part : all) total += part.size();
-  Matrix<float> stacked(static_cast<Index>(total / sizeof(float)) / cols, cols);
+  Matrix<T> stacked(static_cast<Index>(total / sizeof(T)) / cols, cols);
   auto* out = reinterpret_cast<std::byte*>(stacked.view().data());
   for (const auto& part : all) out = std::ranges::copy(part, out).out;
   return stacked;
+}
+
+/// Every rank's rows in their places [tokens, cols], on rank 0. Of rows that several ranks hold the
+/// lowest rank's are taken.
+Matrix<float> place_rows(fabric::Transport& transport, const PassObserver::Part& mine, Index tokens,
+                         Index cols) {
+  const auto slices = fabric::gather_all(transport, std::as_bytes(std::span(&mine.rows, 1)));
+  const auto values = fabric::gather_all(transport, bytes_of(mine.values.view()));
+  if (transport.rank() != 0) return {};
+  Matrix<float> placed(tokens, cols);
+  for (std::size_t rank = slices.size(); rank-- > 0;) {
+    Slice rows;
+    std::memcpy(&rows, slices[rank].data(), sizeof(rows));
+    if (values[rank].empty()) continue;
+    TW_REQUIRE(rows.end() <= tokens, "rank {} shows rows up to {} of {}", rank, rows.end(), tokens);
+    std::memcpy(placed.view().row(rows.begin).data(), values[rank].data(), values[rank].size());
+  }
+  return placed;
+}
+
+/// Of every exchange; an empty matrix where nothing was sent as indices.
+std::vector<Matrix<std::int32_t>> gather_indices(fabric::Transport& transport,
+                                                 const PassObserver& observer) {
+  std::vector<Matrix<std::int32_t>> exchanges;
+  for (const PassObserver::Indices& mine : observer.indices()) {
+    const auto groups = fabric::gather_all(transport, std::as_bytes(std::span(&mine.groups, 1)));
+    Index most = 1;
+    for (const auto& bytes : groups) {
+      Index count = 0;
+      std::memcpy(&count, bytes.data(), sizeof(count));
+      most = std::max(most, count);
+    }
+    exchanges.push_back(
+        stack_rows<std::int32_t>(transport, std::as_bytes(std::span(mine.values)), most));
+  }
+  return exchanges;
 }
 
 Index value_columns(const model::ModelConfig& config) {
@@ -52,16 +118,19 @@ Index value_columns(const model::ModelConfig& config) {
 Capture capture_pass(const model::Model& model, strategy::Strategy& strategy,
                      fabric::Transport& transport, fabric::Fabric& fabric,
                      const model::ModelInput& input) {
-  HiddenRows rows(model.config().layers + 1);
+  PassObserver observer(model.config().layers);
   fabric.begin_iteration();
-  const strategy::Output output = strategy.forward(input, fabric, &rows);
+  const strategy::Output output = strategy.forward(input, fabric, &observer);
   fabric.end_iteration();
 
   Capture capture;
   transport.meet();
-  capture.values = stack_rows(transport, output.values, value_columns(model.config()));
-  for (const Matrix<float>& state : rows.states())
-    capture.hidden.push_back(stack_rows(transport, state.view(), model.config().hidden));
+  capture.values =
+      stack_rows<float>(transport, bytes_of(output.values), value_columns(model.config()));
+  const Index tokens = input.tokens(model.config());
+  for (const PassObserver::Part& part : observer.parts())
+    capture.hidden.push_back(place_rows(transport, part, tokens, model.config().hidden));
+  capture.indices = gather_indices(transport, observer);
   return capture;
 }
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "check_strategy.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/text.hpp"
 #include "thinwire/harness/spec_text.hpp"
@@ -13,10 +14,7 @@ namespace thinwire::harness {
 namespace {
 
 void check_names(const RunSpec& spec) {
-  const std::vector<std::string_view> strategies = strategy::strategy_names();
-  require_input(std::ranges::find(strategies, spec.strategy) != strategies.end(),
-                "--strategy={}: unknown{}; known: {}", spec.strategy,
-                suggestion(spec.strategy, strategies), join(strategies, ", "));
+  name_index("--strategy", spec.strategy, strategy::strategy_names());
   std::error_code ignored;
   const std::span<const std::string_view> presets = model::preset_names();
   require_input(model::is_preset(spec.model) || std::filesystem::is_directory(spec.model, ignored),
@@ -45,30 +43,6 @@ void check_counts(const RunSpec& spec) {
   require_input(spec.tokens <= kMaxTokens, "--tokens={}: at most {}", spec.tokens, kMaxTokens);
   require_input(!spec.hidden || !spec.outputs.empty(),
                 "--hidden=on: hidden states go into the file of --outputs, which is not given");
-}
-
-void check_segments(const RunSpec& spec) {
-  const bool is_prism = spec.strategy == "prism";
-  if (spec.segments)
-    require_input(*spec.segments >= 1,
-                  "--segments={}: a device publishes at least one mean (write 1 or more)",
-                  *spec.segments);
-  if (spec.compression_rate)
-    require_input(*spec.compression_rate >= 1,
-                  "--compression-rate={}: nothing is smaller than before (write 1 or more)",
-                  *spec.compression_rate);
-  require_input(!spec.segments || !spec.compression_rate,
-                "--segments={} and --compression-rate={}: one follows from the other, give one",
-                spec.segments.value_or(0), spec.compression_rate.value_or(0));
-  const std::string_view given = spec.segments ? "--segments" : "--compression-rate";
-  if (spec.segments || spec.compression_rate)
-    require_input(is_prism, "{} with --strategy={}: only prism has segments", given, spec.strategy);
-  else
-    require_input(!is_prism,
-                  "--strategy=prism: --segments (such as 10) or --compression-rate is needed");
-  require_input(spec.scaling == compress::Scaling::on || is_prism,
-                "--scaling={} with --strategy={}: only prism scales its means",
-                compress::to_string(spec.scaling), spec.strategy);
 }
 
 template <class T>
@@ -115,6 +89,7 @@ void check_clock(const RunSpec& spec) {
 }
 
 void check_model(const RunSpec& spec, const model::ModelConfig& config) {
+  check_strategy_options(spec, config);
   if (spec.tokens == 0) return;
   require_input(config.is_text() || spec.tokens == config.tokens,
                 "--tokens={}: {} always has {} (only text models vary)", spec.tokens, config.name,
@@ -124,33 +99,21 @@ void check_model(const RunSpec& spec, const model::ModelConfig& config) {
                 config.max_tokens);
 }
 
-std::optional<std::string> segments_misfit(const RunSpec& spec, Index tokens) {
-  const Index segments = segments_for(spec, tokens);
-  const std::vector<double> weights =
-      spec.partition == PartitionPolicy::weighted ? spec.speed_per_device() : std::vector<double>{};
-  const std::vector<Slice> slices = partition(tokens, spec.devices, spec.partition, weights);
-  const auto smallest = std::ranges::min_element(slices, {}, &Slice::size);
-  if (segments <= smallest->size) return std::nullopt;
-  const std::string given = spec.segments ? fmt::format("--segments={}", segments)
-                                          : fmt::format("--compression-rate={} ({} segments)",
-                                                        *spec.compression_rate, segments);
-  return fmt::format("{}: device {} has {} of {} tokens, and a segment needs one (at most {})",
-                     given, smallest - slices.begin(), smallest->size, tokens, smallest->size);
-}
-
 std::optional<std::string> memory_misfit(const RunSpec& spec, const model::ModelConfig& config,
                                          Index tokens) {
   if (spec.memory.empty()) return std::nullopt;
   const std::vector<Bytes> limits = spec.memory_per_device();
   const cost::Prediction prediction = cost::predict(to_workload(spec, config, tokens));
   for (std::size_t device = 0; device < limits.size(); ++device) {
-    const auto& [weights, buffers, activations] = prediction.memory[device];
-    const std::int64_t lacking = weights + buffers + activations - limits[device].count();
+    const auto& [weights, codebooks, buffers, activations] = prediction.memory[device];
+    const std::int64_t lacking =
+        weights + codebooks + buffers + activations - limits[device].count();
     if (lacking <= 0) continue;
     return fmt::format(
-        "--memory={}: device {} needs {} more ({} of weights, {} of buffers, {} of activations)",
+        "--memory={}: device {} needs {} more ({} of weights, {} of codebooks, {} of buffers, {} "
+        "of activations)",
         exact_text(limits[device]), device, to_string(Bytes(lacking)), to_string(Bytes(weights)),
-        to_string(Bytes(buffers)), to_string(Bytes(activations)));
+        to_string(Bytes(codebooks)), to_string(Bytes(buffers)), to_string(Bytes(activations)));
   }
   return std::nullopt;
 }
@@ -160,7 +123,7 @@ std::optional<std::string> memory_misfit(const RunSpec& spec, const model::Model
 void check_options(const RunSpec& spec, const model::ModelConfig* config) {
   check_names(spec);
   check_counts(spec);
-  check_segments(spec);
+  check_strategy_options(spec);
   check_devices(spec);
   check_links(spec);
   check_clock(spec);
@@ -173,11 +136,7 @@ Index default_tokens(const RunSpec& spec, const model::ModelConfig& config) {
 
 std::optional<std::string> misfit(const RunSpec& spec, const model::ModelConfig& config,
                                   Index tokens) {
-  if (spec.devices > tokens)
-    return fmt::format("--devices={}: {} tokens cannot be split over more than {} devices",
-                       spec.devices, tokens, tokens);
-  if (spec.segments || spec.compression_rate)
-    if (auto reason = segments_misfit(spec, tokens)) return reason;
+  if (auto reason = strategy_misfit(spec, config, tokens)) return reason;
   return memory_misfit(spec, config, tokens);
 }
 
@@ -205,7 +164,17 @@ cost::Workload to_workload(const RunSpec& spec, const model::ModelConfig& config
           .weights = spec.partition == PartitionPolicy::weighted ? spec.speed_per_device()
                                                                  : std::vector<double>{},
           .segments = segments_for(spec, tokens),
-          .scaling = spec.scaling};
+          .scaling = spec.scaling,
+          .overlap = spec.overlap,
+          .codewords = spec.codewords.value_or(0),
+          .active_codewords = spec.active_codewords.value_or(0),
+          .groups = spec.groups,
+          .index_bits = spec.index_bits,
+          .replicates_class_token = spec.class_token == strategy::ClassToken::replicated,
+          .buffers = spec.buffers,
+          .micro_batches = spec.micro_batches,
+          .has_terminal = spec.has_terminal(),
+          .collects_all = spec.collect == strategy::Collect::all};
 }
 
 }  // namespace thinwire::harness

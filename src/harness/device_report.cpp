@@ -8,10 +8,10 @@
 namespace thinwire::fabric {
 
 static void to_json(Json& json, const LinkTimes& t) {
-  json = {t.compute_s, t.wait_s, t.hidden_s, t.skew_s};
+  json = {t.compute_s, t.wait_s, t.hidden_s, t.skew_s, t.milestone_s};
 }
 static void from_json(const Json& json, LinkTimes& t) {
-  t = {json.at(0), json.at(1), json.at(2), json.at(3)};
+  t = {json.at(0), json.at(1), json.at(2), json.at(3), json.at(4)};
 }
 
 static void to_json(Json& json, const Traffic& t) {
@@ -41,13 +41,15 @@ static void to_json(Json& json, const DeviceIteration& i) {
           {o.matmul_macs, o.layer_norm_elements, o.softmax_elements, o.gelu_elements,
            o.residual_elements, o.bias_elements},
           i.traffic,
+          i.windows_s,
           i.wall_s,
           i.eviction_s};
 }
 static void from_json(const Json& json, DeviceIteration& i) {
   const Json& o = json.at(2);
   i = {json.at(0), json.at(1), {o.at(0), o.at(1), o.at(2), o.at(3), o.at(4), o.at(5)},
-       json.at(3), json.at(4), json.at(5)};
+       json.at(3), json.at(4), json.at(5),
+       json.at(6)};
 }
 
 }  // namespace thinwire::fabric

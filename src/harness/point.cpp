@@ -42,6 +42,7 @@ Point make_point(RunSpec spec) {
     point.preprocessing = eval::preprocessing_for(
         point.config, model::is_preset(point.spec.model) ? "" : point.spec.model);
   check_options(point.spec, &point.config);
+  point.codebook = resolve_codebook(point.spec, point.config);
   point.sample = resolve_sample(point);
 
   for (const model::ModelInput& sequence : point.sample.sequences) {

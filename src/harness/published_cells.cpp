@@ -1,4 +1,4 @@
-#include "published_cells.hpp"
+#include "published_access.hpp"
 
 #include <fmt/format.h>
 
@@ -14,21 +14,6 @@ namespace {
 using cost::Fraction;
 using Value = std::optional<CellValue>;
 
-bool has_values(const Json& spec, const Json& match) {
-  // Numbers compare by value: 2 equals 2.0.
-  return std::ranges::all_of(match.items(), [&](const auto& wanted) {
-    return spec.value(wanted.key(), Json(nullptr)) == wanted.value();
-  });
-}
-
-// Specs always hold the paper's fields; a record of a newer program may lack a section.
-const Json* find_in(const Json& record, const char* section, const char* key) {
-  const auto place = record.find(section);
-  if (place == record.end() || !place->is_object()) return nullptr;
-  const auto value = place->find(key);
-  return value == place->end() || value->is_null() ? nullptr : &*value;
-}
-
 std::optional<std::int64_t> total_flops(const Json* record) {
   const Json* total = record == nullptr ? nullptr : find_in(*record, "operations", "total_flops");
   if (total == nullptr) return std::nullopt;
@@ -43,15 +28,20 @@ bool is_strategy(const CellContext& context, std::string_view name) {
   return context.record->at("spec").at("strategy") == name;
 }
 
+/// The same spec as the context's record in what times depend on.
+Json same_time_as(const CellContext& context, Json changes) {
+  for (const char* key : {"clock", "threads"}) changes[key] = context.record->at("spec").at(key);
+  return changes;
+}
+
 /// The single device's record of the same table; with `same_time` one whose times can be compared.
 const Json* single_record(const CellContext& context, bool same_time) {
-  Json match = context.match;
-  for (const char* key : {"segments", "compression-rate", "scaling"}) match.erase(key);
-  match["strategy"] = "single";
-  match["devices"] = 1;
-  if (same_time)
-    for (const char* key : {"clock", "threads"}) match[key] = context.record->at("spec").at(key);
-  return context.index->find(match);
+  const Json changes{{"strategy", "single"},
+                     {"devices", 1},
+                     {"segments", nullptr},
+                     {"compression-rate", nullptr},
+                     {"scaling", nullptr}};
+  return sibling(context, same_time ? same_time_as(context, changes) : changes);
 }
 
 // ---- operations and traffic -----------------------------------------------------------------
@@ -117,21 +107,6 @@ Value comm_speedup(const CellContext& context) {
 
 // ---- time ---------------------------------------------------------------------------------------
 
-bool is_link(const Json& entry, const Json& wanted) {
-  return wanted.is_null() || has_values(entry.at("link"), wanted);
-}
-
-/// The median of a time under the context's link; `any_link` when the link does not matter.
-std::optional<double> median_s(const Json& record, const char* figure, const Json& link) {
-  const Json* links = find_in(record, "time", "links");
-  if (links == nullptr) return std::nullopt;
-  for (const Json& entry : *links) {
-    if (!is_link(entry, link) || entry.at(figure).at("p50").is_null()) continue;
-    return entry.at(figure).at("p50").get<double>();
-  }
-  return std::nullopt;
-}
-
 std::optional<double> single_latency_s(const CellContext& context) {
   const Json* single = single_record(context, true);
   if (single == nullptr) return std::nullopt;
@@ -164,7 +139,7 @@ Value break_even(const CellContext& context) {
   const Json topology = {{"topology", context.link.value("topology", Json("unicast"))}};
   for (const Json& entry : *links) {
     const Json& rate = entry.at("link").at("rate_bit_per_s");
-    if (!rate.is_number() || !is_link(entry, topology)) continue;
+    if (!rate.is_number() || !has_values(entry.at("link"), topology)) continue;
     const Json& latency = entry.at("latency_s").at("p50");
     if (latency.is_number()) points.push_back({1 / rate.get<double>(), latency.get<double>()});
   }
@@ -181,11 +156,8 @@ Value break_even(const CellContext& context) {
 // ---- the scaling-aware softmax over repeated means ---------------------------------------------
 
 const Json* duplicate_record(const CellContext& context, bool same_time) {
-  Json match = context.match;
-  match["scaling"] = "duplicate";
-  if (same_time)
-    for (const char* key : {"clock", "threads"}) match[key] = context.record->at("spec").at(key);
-  return context.index->find(match);
+  const Json changes{{"scaling", "duplicate"}};
+  return sibling(context, same_time ? same_time_as(context, changes) : changes);
 }
 
 Value scaling_saving(const CellContext& context) {
@@ -204,10 +176,6 @@ Value scaling_time_saving(const CellContext& context) {
   return 100 * (1 - *scaled_s / *repeated_s);
 }
 
-struct Quantity {
-  std::string_view name;
-  Value (*compute)(const CellContext&);
-};
 constexpr std::array kQuantities = {
     Quantity{"none", [](const CellContext&) -> Value { return std::nullopt; }},
     Quantity{"gflops_total", gflops_total},
@@ -223,7 +191,51 @@ constexpr std::array kQuantities = {
     Quantity{"scaling_saving_percent", scaling_saving},
     Quantity{"scaling_time_saving_percent", scaling_time_saving}};
 
+const Quantity* find_quantity(std::string_view name) {
+  for (const std::span<const Quantity> quantities :
+       {std::span<const Quantity>(kQuantities), trace_quantities()}) {
+    const auto found = std::ranges::find(quantities, name, &Quantity::name);
+    if (found != quantities.end()) return &*found;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+bool has_values(const Json& object, const Json& match) {
+  if (match.is_null()) return true;
+  return std::ranges::all_of(match.items(), [&](const auto& wanted) {
+    return object.value(wanted.key(), Json(nullptr)) == wanted.value();
+  });
+}
+
+const Json* find_in(const Json& record, const char* section, const char* key) {
+  const auto place = record.find(section);
+  if (place == record.end() || !place->is_object()) return nullptr;
+  const auto value = place->find(key);
+  return value == place->end() || value->is_null() ? nullptr : &*value;
+}
+
+std::optional<double> median_s(const Json& record, const char* figure, const Json& link) {
+  const Json* links = find_in(record, "time", "links");
+  if (links == nullptr) return std::nullopt;
+  for (const Json& entry : *links) {
+    if (!has_values(entry.at("link"), link) || entry.at(figure).at("p50").is_null()) continue;
+    return entry.at(figure).at("p50").get<double>();
+  }
+  return std::nullopt;
+}
+
+const Json* sibling(const CellContext& context, const Json& changes) {
+  Json match = context.match;
+  for (const auto& change : changes.items()) {
+    if (change.value().is_null())
+      match.erase(change.key());
+    else
+      match[change.key()] = change.value();
+  }
+  return context.index->find(match);
+}
 
 const Json* RecordIndex::find(const Json& match) const {
   const Json* found = nullptr;
@@ -237,12 +249,11 @@ const Json* RecordIndex::find(const Json& match) const {
 }
 
 std::optional<CellValue> cell_value(std::string_view quantity, const CellContext& context) {
-  const auto* const entry = std::ranges::find(kQuantities, quantity, &Quantity::name);
-  return entry->compute(context);
+  return find_quantity(quantity)->compute(context);
 }
 
 bool is_known_quantity(std::string_view quantity) {
-  return std::ranges::find(kQuantities, quantity, &Quantity::name) != kQuantities.end();
+  return find_quantity(quantity) != nullptr;
 }
 
 double as_number(const CellValue& value) {

@@ -60,6 +60,7 @@ Cell fill_cell(const TablePlan& plan, const Json& row, const Json& column) {
                       .record = nullptr};
   context.match.update(row.at("match"));
   context.match.update(column.value("match", Json::object()));
+  if (column.contains("link")) context.link = column.at("link");
   context.record = plan.index.find(context.match);
   if (context.record == nullptr) return cell;
   const auto value = cell_value(column.value("quantity", key), context);

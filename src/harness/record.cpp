@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "record_time.hpp"
+#include "record_parts.hpp"
 
 namespace thinwire::harness {
 namespace {
@@ -17,6 +17,30 @@ Json or_null(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
 }
 
+/// Inputs that one sequence of an iteration answers: a pipeline's micro-batches, else 1.
+int inputs_of(const Result& result) {
+  return result.predictions.empty() ? 1 : result.predictions.front().inputs;
+}
+
+/// Of one input; all of an iteration are equal.
+std::int64_t per_input(std::int64_t count, int inputs) {
+  TW_REQUIRE(count % inputs == 0, "{} are counted for {} equal inputs", count, inputs);
+  return count / inputs;
+}
+
+std::vector<std::int64_t> per_input(std::vector<std::int64_t> counts, int inputs) {
+  for (std::int64_t& count : counts) count = per_input(count, inputs);
+  return counts;
+}
+
+Operations per_input(Operations o, int inputs) {
+  for (std::int64_t Operations::*kind :
+       {&Operations::matmul_macs, &Operations::layer_norm_elements, &Operations::softmax_elements,
+        &Operations::gelu_elements, &Operations::residual_elements, &Operations::bias_elements})
+    o.*kind = per_input(o.*kind, inputs);
+  return o;
+}
+
 /// The formula's count of every device, over the sequences of an iteration.
 std::vector<Operations> predicted_operations(const std::vector<Prediction>& sequences) {
   std::vector<Operations> sum;
@@ -24,6 +48,18 @@ std::vector<Operations> predicted_operations(const std::vector<Prediction>& sequ
     sum.resize(sequence.device_operations.size());
     for (std::size_t p = 0; p < sum.size(); ++p) sum[p] += sequence.device_operations[p];
   }
+  return sum;
+}
+
+Operations predicted_terminal_operations(const std::vector<Prediction>& sequences) {
+  Operations sum;
+  for (const Prediction& sequence : sequences) sum += sequence.terminal_operations;
+  return sum;
+}
+
+std::int64_t predicted_terminal_bytes(const std::vector<Prediction>& sequences) {
+  std::int64_t sum = 0;
+  for (const Prediction& sequence : sequences) sum += sequence.terminal_wire_bytes;
   return sum;
 }
 
@@ -54,6 +90,21 @@ Json spec_section(const Result& result) {
   return spec;
 }
 
+/// What was counted, else what the formula says; null without a terminal.
+Json terminal_flops(const Result& result) {
+  if (!result.spec.has_terminal()) return nullptr;
+  const Operations operations =
+      result.terminal_operations.value_or(predicted_terminal_operations(result.predictions));
+  return flops(per_input(operations, inputs_of(result)), result.spec.convention);
+}
+
+/// By formula; null where a strategy has no blocks of one kind (tensor, pipeline).
+Json block_flops(const Result& result) {
+  Operations sum;
+  for (const Prediction& sequence : result.predictions) sum += sequence.block_operations;
+  return sum == Operations{} ? Json(nullptr) : Json(flops(sum, result.spec.convention));
+}
+
 Json operations_section(const Result& result) {
   const std::vector<Operations> devices =
       result.operations.empty() ? predicted_operations(result.predictions) : result.operations;
@@ -62,14 +113,17 @@ Json operations_section(const Result& result) {
   Operations sum;
   Json device_flops = Json::array();
   for (const Operations& device : devices) {
-    sum += device;
-    device_flops.push_back(flops(device, convention));
+    const Operations of_input = per_input(device, inputs_of(result));
+    sum += of_input;
+    device_flops.push_back(flops(of_input, convention));
   }
   const std::int64_t total = flops(sum, convention);
   return {{"convention", to_string(convention)},
           {"total_flops", total},
           {"per_device_flops", static_cast<double>(total) / static_cast<double>(devices.size())},
           {"device_flops", std::move(device_flops)},
+          {"terminal_flops", terminal_flops(result)},
+          {"block_flops", block_flops(result)},
           {"by_kind",
            {{"matmul_macs", sum.matmul_macs},
             {"layer_norm_elements", sum.layer_norm_elements},
@@ -117,14 +171,22 @@ Json mpi_calls(const std::vector<fabric::Traffic>& traffic) {
 Json device_bits(const Result& result) {
   const auto bits = [&](std::int64_t fabric::Traffic::*counted,
                         std::vector<std::int64_t> Prediction::*predicted) {
-    return result.traffic.empty() ? predicted_bits(result.predictions, predicted)
-                                  : counted_bits(result.traffic, counted);
+    return per_input(result.traffic.empty() ? predicted_bits(result.predictions, predicted)
+                                            : counted_bits(result.traffic, counted),
+                     inputs_of(result));
   };
   using fabric::Traffic;
   return {{"payload_bits", bits(&Traffic::payload_bits, &Prediction::payload_bits)},
           {"header_bits", bits(&Traffic::header_bits, &Prediction::header_bits)},
           {"padding_bits", bits(&Traffic::padding_bits, &Prediction::padding_bits)},
           {"wire_bytes", bits(&Traffic::wire_bytes, &Prediction::wire_bytes)}};
+}
+
+/// Of an iteration: what the terminal distributes to all devices.
+Json terminal_wire_bytes(const Result& result) {
+  if (!result.spec.has_terminal()) return nullptr;
+  return result.terminal_traffic ? result.terminal_traffic->wire_bytes
+                                 : predicted_terminal_bytes(result.predictions);
 }
 
 Json traffic_section(const Result& result) {
@@ -140,6 +202,7 @@ Json traffic_section(const Result& result) {
           {"nominal_bits_per_inference", finite_or_null(figures.bits_per_inference)},
           {"link_bits", link_bits_json(result, 0)},
           {"mpi_calls", mpi_calls(result.traffic)},
+          {"terminal_wire_bytes", terminal_wire_bytes(result)},
           {"per_device", device_bits(result)}};
 }
 
@@ -158,14 +221,16 @@ Json largest(const std::vector<std::int64_t>& bytes) {
   return bytes.empty() ? Json(nullptr) : Json(std::ranges::max(bytes));
 }
 
-/// Figures of the device that needs most, then each device's. Weights, buffers and activations are
-/// predicted, held and resident bytes measured.
+/// Figures of the device that needs most, then each device's. Weights, codebooks, buffers and
+/// activations are predicted, held and resident bytes measured.
 Json memory_section(const Result& result) {
   if (result.predictions.empty() && result.held_bytes.empty()) return nullptr;
   const auto weights = predicted_memory(result, &cost::Memory::weights);
+  const auto codebooks = predicted_memory(result, &cost::Memory::codebooks);
   const auto buffers = predicted_memory(result, &cost::Memory::buffers);
   const auto activations = predicted_memory(result, &cost::Memory::activations);
   return {{"weights_bytes", largest(weights)},
+          {"codebooks_bytes", largest(codebooks)},
           {"buffers_bytes", largest(buffers)},
           {"activations_bytes", largest(activations)},
           {"held_bytes", largest(result.held_bytes)},
@@ -173,10 +238,17 @@ Json memory_section(const Result& result) {
           {"shared_bytes", result.shared_bytes ? Json(*result.shared_bytes) : Json(nullptr)},
           {"per_device",
            {{"weights_bytes", weights},
+            {"codebooks_bytes", codebooks},
             {"buffers_bytes", buffers},
             {"activations_bytes", activations},
             {"held_bytes", result.held_bytes},
             {"resident_bytes", result.resident_bytes}}}};
+}
+
+bool terminal_agrees(const Result& result) {
+  if (!result.terminal_operations || !result.terminal_traffic) return true;
+  return *result.terminal_operations == predicted_terminal_operations(result.predictions) &&
+         result.terminal_traffic->wire_bytes == predicted_terminal_bytes(result.predictions);
 }
 
 /// Null where nothing was counted.
@@ -190,7 +262,7 @@ Json counted_equals_predicted(const Result& result) {
   return result.operations == predicted_operations(result.predictions) &&
          agree(&Traffic::payload_bits, &Prediction::payload_bits) &&
          agree(&Traffic::header_bits, &Prediction::header_bits) &&
-         agree(&Traffic::padding_bits, &Prediction::padding_bits);
+         agree(&Traffic::padding_bits, &Prediction::padding_bits) && terminal_agrees(result);
 }
 
 }  // namespace
@@ -212,9 +284,11 @@ std::string_view to_string(Status status) {
 }
 
 Json to_json(const Result& result) {
+  const Fingerprints fingerprints{result.model_fingerprint,
+                                  result.codebook ? result.codebook->fingerprint : ""};
   const bool has_figures = !result.predictions.empty() || !result.operations.empty();
   return {{"schema", kResultSchema},
-          {"id", spec_id(result.spec, to_string(result.source), result.model_fingerprint)},
+          {"id", spec_id(result.spec, to_string(result.source), fingerprints)},
           {"status", to_string(result.status)},
           {"reason", or_null(result.reason)},
           {"source", to_string(result.source)},
@@ -222,6 +296,7 @@ Json to_json(const Result& result) {
           {"operations", operations_section(result)},
           {"traffic", traffic_section(result)},
           {"memory", memory_section(result)},
+          {"codebook", codebook_section(result)},
           {"time", has_figures ? time_section(result) : Json(nullptr)},
           {"answer", result.answer},
           {"accuracy", nullptr},

@@ -19,13 +19,34 @@ fabric::FabricOptions fabric_options(const RunSpec& spec, fabric::Watchdog& watc
           .watchdog = &watchdog};
 }
 
-strategy::StrategyOptions strategy_options(const RunSpec& spec) {
+/// The set's level that a resolved spec means. ASTRA knows one, however its codebook was made.
+int level_in(const compress::CodebookSet& codebooks, const RunSpec& spec) {
+  return codebooks.use().is_squared() ? -1 : spec.level.value_or(-1);
+}
+
+strategy::StrategyOptions strategy_options(const RunSpec& spec,
+                                           const compress::CodebookSet* codebooks) {
   return {.partition = spec.partition,
           .weights = spec.partition == PartitionPolicy::weighted ? spec.speed_per_device()
                                                                  : std::vector<double>{},
           .segments = spec.segments.value_or(0),
           .compression_rate = spec.compression_rate.value_or(0),
-          .scaling = spec.scaling};
+          .scaling = spec.scaling,
+          .overlap = spec.overlap,
+          .codebooks = codebooks,
+          .level = codebooks != nullptr ? level_in(*codebooks, spec) : -1,
+          .index_bits = spec.index_bits,
+          .class_token = spec.class_token,
+          .micro_batches = spec.micro_batches,
+          .io = spec.io,
+          .collect = spec.collect};
+}
+
+std::unique_ptr<fabric::Fabric> make_fabric(const RunSpec& spec, const Transports& transports,
+                                            fabric::FabricOptions options) {
+  return spec.has_terminal() ? fabric::make_fabric_with_terminal(transports.all, transports.devices,
+                                                                 std::move(options))
+                             : fabric::make_fabric(transports.all, std::move(options));
 }
 
 /// Under virtual clocks one device computes at a time, and all use the same cores; on the wall
@@ -34,7 +55,8 @@ std::vector<int> cores_for(const RunSpec& spec, int device) {
   std::vector<int> allowed = ops::allowed_cores();
   if (spec.clock != fabric::Clock::throttled) return allowed;
   const auto threads = static_cast<std::size_t>(spec.threads);
-  const std::size_t begin = static_cast<std::size_t>(device) * threads;
+  // The terminal works while the devices sleep.
+  const std::size_t begin = static_cast<std::size_t>(device % spec.devices) * threads;
   if (static_cast<std::size_t>(spec.devices) * threads > allowed.size()) return {};
   return {allowed.begin() + static_cast<std::ptrdiff_t>(begin),
           allowed.begin() + static_cast<std::ptrdiff_t>(begin + threads)};
@@ -42,21 +64,22 @@ std::vector<int> cores_for(const RunSpec& spec, int device) {
 
 }  // namespace
 
-DeviceRun::DeviceRun(const model::Model& model, const Point& point, fabric::Transport& transport,
+DeviceRun::DeviceRun(const Shared& shared, const Point& point, const Transports& transports,
                      const std::function<void(const std::string&)>& on_stuck)
-    : model_(model),
+    : model_(shared.model),
       point_(point),
-      transport_(transport),
+      transport_(transports.all),
       watchdog_(point.spec.timeout, on_stuck),
-      strategy_(strategy::make_strategy(point.spec.strategy, model, strategy_options(point.spec),
-                                        {.device = transport.rank(),
-                                         .devices = transport.size(),
+      strategy_(strategy::make_strategy(point.spec.strategy, shared.model,
+                                        strategy_options(point.spec, shared.codebooks),
+                                        {.device = transport_.rank(),
+                                         .devices = point.spec.devices,
                                          .threads = point.spec.threads,
                                          .lengths = point.lengths,
                                          .memory = &workspace_})),
-      fabric_(fabric::make_fabric(transport, fabric_options(point.spec, watchdog_))) {
+      fabric_(make_fabric(point.spec, transports, fabric_options(point.spec, watchdog_))) {
   ops::set_threads(point.spec.threads);
-  binding_.emplace(cores_for(point.spec, transport.rank()));
+  binding_.emplace(cores_for(point.spec, transport_.rank()));
 }
 
 DeviceReport DeviceRun::iterate(const std::function<void(int)>& on_iteration) {

@@ -1,5 +1,6 @@
 #include "thinwire/harness/session.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -7,6 +8,7 @@
 #include "thinwire/fabric/mpi_session.hpp"
 #include "thinwire/fabric/timeline.hpp"
 #include "thinwire/harness/answer_record.hpp"
+#include "thinwire/harness/codebook_store.hpp"
 #include "thinwire/harness/environment.hpp"
 #include "thinwire/harness/model_store.hpp"
 #include "thinwire/harness/run_device.hpp"
@@ -18,23 +20,29 @@ namespace {
 using Seconds64 = std::chrono::duration<double>;
 using fabric::DeviceIteration;
 
-/// What device 0 knows when all devices are done.
+/// What rank 0 knows when all are done.
 struct Outcome {
-  std::vector<DeviceReport> reports;  ///< one a device
+  std::vector<DeviceReport> reports;  ///< one a device, then the terminal's if there is one
   std::vector<Capture> captures;      ///< one a sequence, when asked for
   double setup_s = 0;
 };
+
+/// "--devices=3 and a terminal"
+std::string needed_ranks(const RunSpec& spec) {
+  return fmt::format("--devices={}{}", spec.devices, spec.has_terminal() ? " and a terminal" : "");
+}
 
 bool wants_captures(const RunSpec& spec) {
   return !spec.input.empty() || !spec.outputs.empty();
 }
 
-/// Wall time of an iteration over the compute time of all devices, which turns serialise: 1 is
-/// perfect. Evicting caches is not part of it. Median over the iterations; meaningful under the
-/// emulated clock only.
+/// Wall time of an iteration over the compute time of all devices and the terminal, which turns
+/// serialise: 1 is perfect. Evicting caches is not part of it. Median over the iterations;
+/// meaningful under the emulated clock only.
 double emulation_overhead(const RunSpec& spec, std::span<const DeviceReport> reports) {
   if (spec.clock != fabric::Clock::emulated) return std::nan("");
-  const std::vector<double> slowness = spec.slowness_per_device();
+  std::vector<double> slowness = spec.slowness_per_device();
+  slowness.resize(reports.size(), 1.0);  // of the terminal
   std::vector<double> ratios;
   for (std::size_t i = 0; i < reports[0].iterations.size(); ++i) {
     double wall_s = 0;
@@ -51,9 +59,8 @@ double emulation_overhead(const RunSpec& spec, std::span<const DeviceReport> rep
   return summarize(ratios).p50;
 }
 
-/// The layout of records: [link][iteration][device].
-std::vector<std::vector<std::vector<fabric::LinkTimes>>> times_of(
-    std::span<const DeviceReport> reports) {
+/// The layout of records.
+Times times_of(std::span<const DeviceReport> reports) {
   const std::size_t links = reports[0].iterations[0].links.size();
   const std::size_t iterations = reports[0].iterations.size();
   std::vector times(links, std::vector(iterations, std::vector<fabric::LinkTimes>(reports.size())));
@@ -64,6 +71,21 @@ std::vector<std::vector<std::vector<fabric::LinkTimes>>> times_of(
   return times;
 }
 
+/// Of the exchanges before blocks: the other collectives have no work to hide behind.
+Windows windows_of(const cost::Prediction& sequence, std::span<const DeviceReport> devices) {
+  using Kind = cost::ScheduledExchange::Kind;
+  Windows windows(devices[0].iterations.size());
+  for (std::size_t i = 0; i < windows.size(); ++i)
+    for (std::size_t e = 0; e < sequence.exchanges.size(); ++e) {
+      if (sequence.exchanges[e].kind != Kind::all_gather) continue;
+      const auto window_s = [&](const DeviceReport& device) {
+        return device.iterations[i].windows_s.at(e);
+      };
+      windows[i].push_back(window_s(*std::ranges::min_element(devices, {}, window_s)));
+    }
+  return windows;
+}
+
 void require_equal_counts(const Point& point, std::span<const DeviceReport> reports) {
   for (const DeviceReport& report : reports)
     for (const DeviceIteration& iteration : report.iterations)
@@ -72,12 +94,18 @@ void require_equal_counts(const Point& point, std::span<const DeviceReport> repo
                  "{} counted differently in two iterations", point.spec.strategy);
 }
 
+/// Of the first iteration; the others are equal.
 void fill_counts(Result& result, std::span<const DeviceReport> reports) {
-  for (const DeviceReport& report : reports) {
+  const auto devices = static_cast<std::size_t>(result.spec.devices);
+  for (const DeviceReport& report : reports.first(devices)) {
     result.operations.push_back(report.iterations[0].operations);
     result.traffic.push_back(report.iterations[0].traffic);
     result.held_bytes.push_back(report.workspace_bytes);
     result.resident_bytes.push_back(report.resident_bytes);
+  }
+  if (reports.size() > devices) {
+    result.terminal_operations = reports[devices].iterations[0].operations;
+    result.terminal_traffic = reports[devices].iterations[0].traffic;
   }
   result.link_bits = reports[0].iterations[0].link_bits;
 }
@@ -90,7 +118,7 @@ void write_trace(const Point& point, std::span<const DeviceReport> reports) {
   std::vector<std::string> names;
   for (const fabric::Link& link : point.spec.links()) names.push_back(to_string(link));
   std::ofstream file(point.spec.trace);
-  file << fabric::chrome_trace(events, names, point.spec.devices).dump() << std::endl;
+  file << fabric::chrome_trace(events, names, point.spec.ranks()).dump() << std::endl;
   require_input(file.good(), "--trace={}: cannot be written", point.spec.trace);
 }
 
@@ -99,23 +127,27 @@ void write_trace(const Point& point, std::span<const DeviceReport> reports) {
 struct Session::Impl {
   std::optional<fabric::MpiSession> mpi;
   ModelStore models;
+  std::unique_ptr<fabric::Transport> alone;  // where no MPI is
+  CodebookStore codebooks;
 
-  Impl(int& argc, char**& argv) : models(launch(argc, argv)) {}
+  Impl(int& argc, char**& argv) : models(launch(argc, argv)), codebooks(session()) {}
   fabric::MpiSession* launch(int& argc, char**& argv) {
     if (!is_launched()) return nullptr;
     mpi.emplace(argc, argv);
     return &*mpi;
   }
+  fabric::MpiSession* session() { return mpi ? &*mpi : nullptr; }
   void meet() {
     if (mpi) mpi->world().meet();
   }
-  std::unique_ptr<fabric::Transport> transport_for(int devices) {
-    return mpi ? mpi->first_ranks(devices) : fabric::make_solo_transport();
+  std::unique_ptr<fabric::Transport> transport_for(int ranks) {
+    return mpi ? mpi->first_ranks(ranks) : fabric::make_solo_transport();
   }
   void on_stuck(const std::string& what);
-  std::optional<Outcome> run_devices(const Point& point, const model::Model& model,
+  std::optional<Outcome> run_devices(const Point& point, const Shared& shared,
                                      const std::function<void(double)>& on_progress);
-  Result make_result(const Point& point, const model::Model& model, const Outcome& outcome);
+  Result make_result(const Point& point, const Shared& shared, const Outcome& outcome);
+  void fill_shared(Result& result, const Point& point, const Shared& shared);
   Json run_environment() const;
 };
 
@@ -133,6 +165,16 @@ bool Session::is_root() const {
 
 int Session::ranks() const {
   return impl_->mpi ? impl_->mpi->size() : 1;
+}
+
+const model::Model& Session::model_for(const Point& point) {
+  return impl_->models.model_for(point);
+}
+
+fabric::Transport& Session::everyone() {
+  if (impl_->mpi) return impl_->mpi->world();
+  if (!impl_->alone) impl_->alone = fabric::make_solo_transport();
+  return *impl_->alone;
 }
 
 void Session::abort(const std::string& message, int status) {
@@ -157,28 +199,30 @@ void Session::Impl::on_stuck(const std::string& what) {
 
 std::optional<Result> Session::run(const Point& point,
                                    const std::function<void(double)>& on_progress) {
-  require_input(point.spec.devices <= ranks(),
-                "--devices={}: only {} MPI rank{} (start as many ranks as devices, or leave mpirun "
-                "away)",
-                point.spec.devices, ranks(), ranks() == 1 ? "" : "s");
+  require_input(point.spec.ranks() <= ranks(),
+                "{}: only {} MPI rank{} (start {}, or leave mpirun away)", needed_ranks(point.spec),
+                ranks(), ranks() == 1 ? "" : "s", point.spec.ranks());
   const auto start = std::chrono::steady_clock::now();
   const model::Model& model = impl_->models.model_for(point);
+  const Shared shared{model, impl_->codebooks.set_for(point, model)};
   const Seconds64 packed = std::chrono::steady_clock::now() - start;
 
-  std::optional<Outcome> outcome = impl_->run_devices(point, model, on_progress);
-  impl_->meet();  // ranks without a device have slept here
+  std::optional<Outcome> outcome = impl_->run_devices(point, shared, on_progress);
+  impl_->meet();  // ranks without a part have slept here
   if (!is_root()) return std::nullopt;
   outcome->setup_s += packed.count();
-  return impl_->make_result(point, model, *outcome);
+  return impl_->make_result(point, shared, *outcome);
 }
 
-std::optional<Outcome> Session::Impl::run_devices(const Point& point, const model::Model& model,
+std::optional<Outcome> Session::Impl::run_devices(const Point& point, const Shared& shared,
                                                   const std::function<void(double)>& on_progress) {
-  const auto transport = transport_for(point.spec.devices);
-  if (!transport) return std::nullopt;
+  const auto all = transport_for(point.spec.ranks());
+  const auto devices = point.spec.has_terminal() ? transport_for(point.spec.devices) : nullptr;
+  if (!all) return std::nullopt;
   Outcome outcome;
   const auto start = std::chrono::steady_clock::now();
-  DeviceRun device(model, point, *transport, [this](const std::string& what) { on_stuck(what); });
+  DeviceRun device(shared, point, {*all, devices.get()},
+                   [this](const std::string& what) { on_stuck(what); });
   outcome.setup_s = Seconds64(std::chrono::steady_clock::now() - start).count();
 
   const double iterations = point.spec.warmup + point.spec.iterations;
@@ -186,26 +230,26 @@ std::optional<Outcome> Session::Impl::run_devices(const Point& point, const mode
   if (wants_captures(point.spec))
     for (const model::ModelInput& sequence : point.sample.sequences)
       outcome.captures.push_back(device.capture(sequence));
-  const auto reports = fabric::gather_all(*transport, pack(mine));
-  if (transport->rank() != 0) return std::nullopt;
+  const auto reports = fabric::gather_all(*all, pack(mine));
+  if (all->rank() != 0) return std::nullopt;
   for (const std::vector<std::byte>& bytes : reports) outcome.reports.push_back(unpack(bytes));
   return outcome;
 }
 
-Result Session::Impl::make_result(const Point& point, const model::Model& model,
+Result Session::Impl::make_result(const Point& point, const Shared& shared,
                                   const Outcome& outcome) {
-  const std::vector<DeviceReport>& reports = outcome.reports;
+  const std::span<const DeviceReport> reports = outcome.reports;
   require_equal_counts(point, reports);
-  Result result{.spec = point.spec,
-                .model_fingerprint = model.fingerprint(),
-                .predictions = point.predictions};
+  Result result{.spec = point.spec, .predictions = point.predictions};
   for (const model::ModelInput& sequence : point.sample.sequences)
     result.tokens.push_back(sequence.tokens(point.config));
   fill_counts(result, reports);
   result.times = times_of(reports);
+  result.windows_s = windows_of(point.predictions.front(),
+                                reports.first(static_cast<std::size_t>(point.spec.devices)));
   result.setup_s = outcome.setup_s;
   result.emulation_overhead = emulation_overhead(point.spec, reports);
-  if (mpi && mpi->size() > 1) result.shared_bytes = models.shared_bytes();
+  fill_shared(result, point, shared);
   if (point.spec.clock == fabric::Clock::throttled)
     result.contended = point.spec.devices * point.spec.threads > granted_cores();
   result.environment = run_environment();
@@ -215,10 +259,21 @@ Result Session::Impl::make_result(const Point& point, const model::Model& model,
   if (!point.spec.input.empty()) {
     std::vector<Capture> single;
     for (const model::ModelInput& sequence : point.sample.sequences)
-      single.push_back(capture_single(model, sequence, point.spec.threads));
+      single.push_back(capture_single(shared.model, sequence, point.spec.threads));
     result.answer = answer_record(point, outcome.captures, single);
   }
   return result;
+}
+
+/// What the node holds once, for all its ranks.
+void Session::Impl::fill_shared(Result& result, const Point& point, const Shared& shared) {
+  result.model_fingerprint = shared.model.fingerprint();
+  result.codebook = point.codebook;
+  if (mpi && mpi->size() > 1) result.shared_bytes = models.shared_bytes();
+  if (shared.codebooks == nullptr) return;
+  if (result.shared_bytes) *result.shared_bytes += codebooks.shared_bytes();
+  const double calibration_s = shared.codebooks->calibration_s();
+  result.calibration = Calibration{shared.codebooks->calibration_operations(), calibration_s};
 }
 
 Json Session::Impl::run_environment() const {

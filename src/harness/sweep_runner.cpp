@@ -5,6 +5,7 @@
 
 #include "thinwire/base/error.hpp"
 #include "thinwire/cost/modelled_time.hpp"
+#include "thinwire/cost/overlap.hpp"
 #include "thinwire/harness/environment.hpp"
 #include "thinwire/harness/progress.hpp"
 
@@ -23,6 +24,7 @@ std::string label_of(const RunSpec& spec) {
   std::string label = fmt::format("{} {} P={}", spec.model, spec.strategy, spec.devices);
   if (spec.segments) label += fmt::format(" L={}", *spec.segments);
   if (spec.compression_rate) label += fmt::format(" CR={}", *spec.compression_rate);
+  if (spec.active_codewords) label += fmt::format(" K={}", *spec.active_codewords);
   return label;
 }
 
@@ -42,12 +44,15 @@ std::string folder_fingerprint(const RunSpec& spec) {
 /// Indices of the points that a file lacks.
 std::vector<std::size_t> remaining(const std::vector<RunSpec>& points, const ResultFile& file,
                                    Source source) {
-  std::map<std::string, std::string> fingerprints;  // each folder is read once
+  std::map<std::string, std::string> models;  // fingerprints; each folder is read once
   std::vector<std::size_t> indices;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const auto [entry, is_new] = fingerprints.try_emplace(points[i].model);
+    const auto [entry, is_new] = models.try_emplace(points[i].model);
     if (is_new) entry->second = folder_fingerprint(points[i]);
-    if (!file.finished_ids().contains(spec_id(points[i], to_string(source), entry->second)))
+    const Point point = make_point(points[i]);  // with the codebook's levels resolved
+    const Fingerprints fingerprints{entry->second,
+                                    point.codebook ? point.codebook->fingerprint : ""};
+    if (!file.finished_ids().contains(spec_id(point.spec, to_string(source), fingerprints)))
       indices.push_back(i);
   }
   return indices;
@@ -60,7 +65,24 @@ SweepCounts counts_before(const std::vector<RunSpec>& points, std::size_t remain
 Result skipped(const Point& point, Source source) {
   Result result = unfinished(point.spec, source, Status::skipped, point.skip_reason);
   result.model_fingerprint = folder_fingerprint(point.spec);
+  result.codebook = point.codebook;
   return result;
+}
+
+/// What the modelled clock would show, [link][iteration][member]; empty without device rates.
+Times modelled_times(const Point& point) {
+  const std::vector<double> rates = point.spec.flops_per_s_per_device();
+  if (rates.empty()) return {};
+  Times times;
+  for (const fabric::Link& link : point.spec.links()) {
+    std::vector<fabric::LinkTimes> members;
+    for (const cost::DeviceTime& time :
+         cost::modelled_time(point.predictions, link, rates, point.spec.slowness_per_device()))
+      members.push_back(
+          {time.compute_s, time.wait_s, time.hidden_s, time.skew_s, time.milestone_s});
+    times.push_back({std::move(members)});
+  }
+  return times;
 }
 
 void count(SweepCounts& counts, Status status) {
@@ -99,15 +121,11 @@ Result predict_point(const Point& point) {
   for (const model::ModelInput& sequence : point.sample.sequences)
     result.tokens.push_back(sequence.tokens(point.config));
   result.environment = environment({});
-  const std::vector<double> rates = point.spec.flops_per_s_per_device();
-  for (const fabric::Link& link : point.spec.links()) {
-    if (rates.empty()) break;
-    std::vector<fabric::LinkTimes> devices;
-    for (const cost::DeviceTime& time :
-         cost::modelled_time(point.predictions, link, rates, point.spec.slowness_per_device()))
-      devices.push_back({time.compute_s, time.wait_s, time.hidden_s, time.skew_s});
-    result.times.push_back({devices});
-  }
+  result.codebook = point.codebook;
+  result.times = modelled_times(point);
+  if (const std::vector<double> rates = point.spec.flops_per_s_per_device(); !rates.empty())
+    result.windows_s = {cost::modelled_windows_s(point.predictions.front(), rates,
+                                                 point.spec.slowness_per_device())};
   return result;
 }
 
@@ -115,8 +133,8 @@ void check_points(const std::vector<RunSpec>& points) {
   for (const RunSpec& spec : points) make_point(spec);
 }
 
-int most_devices(const std::vector<RunSpec>& points) {
-  return std::ranges::max(points, {}, &RunSpec::devices).devices;
+int most_ranks(const std::vector<RunSpec>& points) {
+  return std::ranges::max(points, {}, &RunSpec::ranks).ranks();
 }
 
 SweepCounts predict_sweep(const std::vector<RunSpec>& points, ResultFile& file) {

@@ -10,7 +10,8 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 BINARY = Path(os.environ.get("THINWIRE", REPOSITORY / "build/release/src/cli/thinwire")).resolve()
 SCHEMA = REPOSITORY / "schema" / "thinwire.result-1.schema.json"
-MODELS = REPOSITORY / "tests" / "data" / "golden" / "models"
+GOLDEN = REPOSITORY / "tests" / "data" / "golden"
+MODELS = GOLDEN / "models"
 VIT_TINY = MODELS / "vit-tiny"  # 17 tokens of width 48, 3 blocks
 TIMEOUT_S = 120
 

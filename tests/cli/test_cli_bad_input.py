@@ -5,7 +5,7 @@ import os
 import shutil
 
 import pytest
-from conftest import MODELS
+from conftest import GOLDEN, MODELS
 
 VIT = ("--model", "vit-base-16")
 
@@ -88,6 +88,57 @@ BAD_OPTIONS = {
     "modelled clock without a device's rate": (
         (*VIT, "--clock", "modelled"),
         ("--clock", "modelled", "--device-gflops"),
+    ),
+    "a codebook that is not there": (
+        (*VIT, "--strategy", "trace-b", "--devices", "2", "--codebook", "absent.safetensors"),
+        ("absent.safetensors",),
+    ),
+    "a codebook of another model": (
+        (*VIT, "--strategy", "trace-b", "--devices", "2",
+         "--codebook", GOLDEN / "vit-tiny.safetensors"),
+        ("vit-tiny.safetensors", "codebook"),
+    ),
+    "codewords that a codebook does not have": (
+        ("--model", MODELS / "vit-tiny", "--strategy", "trace-b", "--devices", "2",
+         "--codebook", GOLDEN / "vit-tiny.safetensors", "--codewords", "32"),
+        ("--codewords=32", "16"),
+    ),
+    "a codebook without a use": (
+        (*VIT, "--strategy", "voltage", "--devices", "2", "--codebook", "random"),
+        ("--codebook=random", "--strategy=voltage", "astra and trace"),
+    ),
+    "a level that is not there": (
+        (*VIT, "--strategy", "trace-b", "--devices", "2", "--level", "9"),
+        ("--level=9", "4"),
+    ),
+    "groups that do not divide": (
+        (*VIT, "--strategy", "astra", "--devices", "2", "--groups", "5"),
+        ("--groups=5", "768"),
+    ),
+    "an unknown kind of buffers": (
+        (*VIT, "--strategy", "trace-b", "--devices", "2", "--buffers", "kw"),
+        ("--buffers=kw", "hidden"),
+    ),
+    "micro-batches without a pipeline": (
+        (*VIT, "--strategy", "tensor", "--devices", "2", "--micro-batches", "4"),
+        ("--micro-batches=4", "only pipeline"),
+    ),
+    "more devices than heads": (
+        (*VIT, "--strategy", "tensor", "--devices", "13"),
+        ("--devices=13", "12 heads"),
+    ),
+    "more stages than blocks": (
+        (*VIT, "--strategy", "pipeline", "--devices", "13"),
+        ("--devices=13", "12 blocks"),
+    ),
+    "a class token that a text model lacks": (
+        ("--model", "bert-base", "--strategy", "astra", "--devices", "2",
+         "--class-token", "replicated"),
+        ("--class-token=replicated", "bert-base"),
+    ),
+    "collecting without a terminal": (
+        ("--model", "gpt2", "--devices", "2", "--collect", "all"),
+        ("--collect=all", "--io=terminal"),
     ),
     "input that is not there": (
         (*VIT, "--input", "absent.png"),
@@ -278,6 +329,19 @@ def test_tables_refuses_records_of_another_schema(thinwire):
     done = thinwire("tables", "--published", published, "--results", records)
 
     assert_refused(done, "old.jsonl", "thinwire.result")
+
+
+def test_a_terminal_needs_a_rank_more(thinwire, vit_tiny):
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+    done = thinwire(
+        "run", "--model", vit_tiny, "--strategy", "voltage", "--devices", "2", "--io", "terminal",
+        prefix=("mpirun", "--oversubscribe", "-n", "2"), environment=as_root,
+    )  # fmt: skip
+
+    assert done.returncode == 2, done.stderr
+    for fragment in ("3 MPI ranks", "terminal", "only 2"):
+        assert fragment in done.stderr
 
 
 def test_an_unknown_command_is_refused_with_a_suggestion(thinwire):

@@ -2,7 +2,7 @@
 
 import pytest
 
-COMMANDS = ("run", "sweep", "predict", "tables", "list")
+COMMANDS = ("run", "sweep", "predict", "tables", "codebook", "list")
 
 
 def test_help_names_the_commands(thinwire):

@@ -55,20 +55,23 @@ TEST(Record, HasTheFixedNames) {
 
   EXPECT_EQ(keys_of(record),
             (Names{"schema", "id", "status", "reason", "source", "spec", "operations", "traffic",
-                   "memory", "time", "answer", "accuracy", "checks", "environment"}));
-  EXPECT_EQ(keys_of(record["operations"]),
-            (Names{"convention", "total_flops", "per_device_flops", "device_flops", "by_kind"}));
+                   "memory", "codebook", "time", "answer", "accuracy", "checks", "environment"}));
+  EXPECT_EQ(keys_of(record["operations"]), (Names{"convention", "total_flops", "per_device_flops",
+                                                  "device_flops", "terminal_flops", "by_kind"}));
   EXPECT_EQ(keys_of(record["traffic"]),
             (Names{"pdplc_tokens", "compression_rate", "compression_rate_requested", "exchanges",
                    "nominal_bits_per_exchange", "nominal_bits_first_exchange",
-                   "nominal_bits_per_inference", "link_bits", "mpi_calls", "per_device"}));
-  for (const char* key : {"weights_bytes", "buffers_bytes", "activations_bytes", "resident_bytes"})
+                   "nominal_bits_per_inference", "link_bits", "mpi_calls", "terminal_wire_bytes",
+                   "per_device"}));
+  for (const char* key :
+       {"weights_bytes", "codebooks_bytes", "buffers_bytes", "activations_bytes", "resident_bytes"})
     EXPECT_TRUE(record["memory"].contains(key)) << key;
   for (const char* key : {"setup_s", "emulation_overhead", "nominal_communication_s", "links",
-                          "distribution_s", "collection_s"})
+                          "distribution_s", "collection_s", "overlap", "bubble_fraction"})
     EXPECT_TRUE(record["time"].contains(key)) << key;
-  for (const char* key : {"link", "link_bits", "latency_s", "compute_s", "wait_s", "hidden_s",
-                          "skew_s", "per_device"})
+  for (const char* key :
+       {"link", "link_bits", "latency_s", "compute_s", "wait_s", "hidden_s", "skew_s", "per_device",
+        "terminal", "first_output_s", "throughput_per_s", "idle_fraction"})
     EXPECT_TRUE(record["time"]["links"][0].contains(key)) << key;
 }
 
@@ -176,7 +179,7 @@ TEST(Record, OfAPointThatDidNotRunSaysWhy) {
   EXPECT_EQ(record["reason"], "too large");
   EXPECT_TRUE(record["time"].is_null());
   EXPECT_TRUE(record["operations"].is_null());
-  EXPECT_EQ(record["id"], spec_id(RunSpec{}, "measured", ""));
+  EXPECT_EQ(record["id"], spec_id(RunSpec{}, "measured", {}));
 }
 
 TEST(Record, StartsWithItsSchema) {

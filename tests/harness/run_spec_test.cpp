@@ -208,30 +208,31 @@ TEST(ToJson, HasNoPaths) {
 
 TEST(SpecId, DependsOnWhatTheResultDependsOn) {
   const RunSpec spec = make_run_spec({{"devices", "2"}});
-  const std::string id = spec_id(spec, "measured", "");
+  const std::string id = spec_id(spec, "measured", {});
 
   EXPECT_EQ(id.size(), 16U);
   EXPECT_EQ(
       spec_id(make_run_spec(
                   {{"devices", "2"}, {"slowness", "1,1"}, {"json", "a.jsonl"}, {"timeout", "5s"}}),
-              "measured", ""),
+              "measured", {}),
       id);
-  EXPECT_NE(spec_id(spec, "predicted", ""), id);
-  EXPECT_NE(spec_id(make_run_spec({{"devices", "2"}, {"seed", "1"}}), "measured", ""), id);
+  EXPECT_NE(spec_id(spec, "predicted", {}), id);
+  EXPECT_NE(spec_id(make_run_spec({{"devices", "2"}, {"seed", "1"}}), "measured", {}), id);
 }
 
 TEST(SpecId, TellsFoldersOfOneNameApartByTheirWeights) {
   RunSpec spec;
-  EXPECT_EQ(spec_id(spec, "measured", "a"), spec_id(spec, "measured", "b"));  // a preset
+  EXPECT_EQ(spec_id(spec, "measured", {.model = "a"}),
+            spec_id(spec, "measured", {.model = "b"}));  // a preset
 
   spec.model = "models/minilm-l6";
 
-  EXPECT_NE(spec_id(spec, "measured", "a"), spec_id(spec, "measured", "b"));
+  EXPECT_NE(spec_id(spec, "measured", {.model = "a"}), spec_id(spec, "measured", {.model = "b"}));
 }
 
 TEST(SpecId, StaysTheSameFromBuildToBuild) {
   // A changed value makes every unfinished sweep of a user start anew.
-  EXPECT_EQ(spec_id(RunSpec{}, "measured", ""), "47cfc604bbea5f53");
+  EXPECT_EQ(spec_id(RunSpec{}, "measured", {}), "47cfc604bbea5f53");
 }
 
 TEST(RunFields, HaveUniqueNamesHelpAndDefaultsThatAreAccepted) {

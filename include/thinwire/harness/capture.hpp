@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <vector>
 
 #include "thinwire/fabric/fabric.hpp"
@@ -8,12 +9,13 @@ namespace thinwire::harness {
 
 /// What one untimed pass of one sequence left on all devices, in global row order.
 struct Capture {
-  Matrix<float> values;               ///< logits or embedding
-  std::vector<Matrix<float>> hidden;  ///< layers + 1 of [N, D]
+  Matrix<float> values;                       ///< logits or embedding
+  std::vector<Matrix<float>> hidden;          ///< layers + 1 of [N, D]
+  std::vector<Matrix<std::int32_t>> indices;  ///< [tokens, G] sent in each exchange, or empty
 };
 
-/// Runs `strategy` once, looking inside, and brings everything to device 0; the others get an empty
-/// Capture. Collective over the fabric's devices.
+/// Runs `strategy` once, looking inside, and brings everything to rank 0; the others get an empty
+/// Capture. Collective over `transport`: the fabric's devices, and the terminal if there is one.
 Capture capture_pass(const model::Model& model, strategy::Strategy& strategy,
                      fabric::Transport& transport, fabric::Fabric& fabric,
                      const model::ModelInput& input);

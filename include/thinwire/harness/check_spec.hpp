@@ -15,9 +15,9 @@ void check_options(const RunSpec& spec, const model::ModelConfig* config = nullp
 /// N when no file says otherwise.
 Index default_tokens(const RunSpec& spec, const model::ModelConfig& config);
 
-/// Why a sequence of `tokens` (N) cannot run under a spec that is right otherwise: P > N, L > n_p,
-/// or a device without enough memory (by how much). Nothing when it can. A sweep records such a
-/// point as skipped; a single run refuses it.
+/// Why a sequence of `tokens` (N) cannot run under a spec that is right otherwise: P > N (tensor:
+/// heads, pipeline: blocks), L > n_p, or a device without enough memory (by how much). Nothing when
+/// it can. A sweep records such a point as skipped; a single run refuses it.
 std::optional<std::string> misfit(const RunSpec& spec, const model::ModelConfig& config,
                                   Index tokens);
 
@@ -28,7 +28,7 @@ void check(const RunSpec& spec, const model::ModelConfig* config = nullptr);
 /// L of a sequence of `tokens` (N): as given, or from the compression rate; 0 without either.
 Index segments_for(const RunSpec& spec, Index tokens);
 
-/// What `cost` wants to know. Borrows spec.strategy.
+/// What `cost` wants to know, of a resolved spec (codebook_choice.hpp). Borrows spec.strategy.
 cost::Workload to_workload(const RunSpec& spec, const model::ModelConfig& config, Index tokens);
 
 }  // namespace thinwire::harness

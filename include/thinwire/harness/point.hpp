@@ -1,10 +1,12 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "thinwire/cost/workload.hpp"
 #include "thinwire/eval/sample.hpp"
+#include "thinwire/harness/codebook_choice.hpp"
 #include "thinwire/harness/run_spec.hpp"
 #include "thinwire/model/weight_source.hpp"
 
@@ -15,13 +17,14 @@ struct Point {
   RunSpec spec;
   model::ModelConfig config;
   eval::Preprocessing preprocessing;
+  std::optional<CodebookChoice> codebook;     ///< of strategies that have one
   eval::Sample sample;                        ///< the input, or a seeded random one
   std::vector<Index> lengths;                 ///< of the sequences, each once
   std::vector<cost::Prediction> predictions;  ///< one a sequence; empty when skipped
   std::string skip_reason;                    ///< why it cannot fit (P > N, L > n_p, memory), or ""
 };
 
-/// Resolves the model and the input, checks the spec against them and predicts.
+/// Resolves the model, the codebook and the input, checks the spec against them and predicts.
 /// Throws InputError for what is wrong whatever the sizes; what merely does not fit is a
 /// skip_reason.
 Point make_point(RunSpec spec);

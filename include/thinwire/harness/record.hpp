@@ -10,6 +10,7 @@
 #include "thinwire/base/operations.hpp"
 #include "thinwire/cost/workload.hpp"
 #include "thinwire/fabric/fabric.hpp"
+#include "thinwire/harness/codebook_choice.hpp"
 #include "thinwire/harness/run_spec.hpp"
 
 namespace thinwire::harness {
@@ -27,6 +28,18 @@ enum class Status {
 };
 std::string_view to_string(Status status);
 
+/// [link][iteration][device], behind the devices the terminal if there is one.
+using Times = std::vector<std::vector<std::vector<fabric::LinkTimes>>>;
+/// [iteration][exchange] of the first sequence: local compute between publishing and waiting, in
+/// seconds, of the device with the least.
+using Windows = std::vector<std::vector<double>>;
+
+/// What making the buffers of a codebook set took, once, apart from every pass.
+struct Calibration {
+  Operations operations;
+  double time_s = std::numeric_limits<double>::quiet_NaN();
+};
+
 /// What one point showed. Only `spec` and `source` are needed for a point that did not run;
 /// whatever is empty or NaN becomes null in the record.
 struct Result {
@@ -38,6 +51,8 @@ struct Result {
   std::vector<Index> tokens;  ///< N of each sequence of an iteration
 
   std::vector<cost::Prediction> predictions;  ///< one a sequence of an iteration
+  std::optional<CodebookChoice> codebook;     ///< of strategies that have one
+  std::optional<Calibration> calibration;     ///< measured
 
   // Counted in one iteration; empty in predicted records.
   std::vector<Operations> operations;        ///< [P]
@@ -45,10 +60,13 @@ struct Result {
   std::vector<std::int64_t> link_bits;       ///< [link]
   std::vector<std::int64_t> held_bytes;      ///< [P] workspace that the allocators hold
   std::vector<std::int64_t> resident_bytes;  ///< [P] private memory of the process
-  std::optional<std::int64_t> shared_bytes;  ///< packed weights, held once a node
+  std::optional<std::int64_t> shared_bytes;  ///< packed weights and codebooks, held once a node
+  std::optional<Operations> terminal_operations;
+  std::optional<fabric::Traffic> terminal_traffic;
 
-  /// [link][iteration][device]; a modelled prediction has one iteration, without device rates none.
-  std::vector<std::vector<std::vector<fabric::LinkTimes>>> times;
+  /// A modelled prediction has one iteration, without device rates none.
+  Times times;
+  Windows windows_s;
   double setup_s = std::numeric_limits<double>::quiet_NaN();
   double emulation_overhead = std::numeric_limits<double>::quiet_NaN();
   std::optional<bool> contended;  ///< throttled clock: more threads than cores

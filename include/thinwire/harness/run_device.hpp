@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "thinwire/compress/codebook_set.hpp"
 #include "thinwire/fabric/fabric.hpp"
 #include "thinwire/fabric/watchdog.hpp"
 #include "thinwire/harness/capture.hpp"
@@ -15,11 +16,23 @@
 
 namespace thinwire::harness {
 
-/// One device of a point: its workspace, strategy and fabric, ready for iterations.
+/// What all devices of a node read.
+struct Shared {
+  const model::Model& model;
+  const compress::CodebookSet* codebooks = nullptr;  ///< null for strategies without
+};
+
+/// How the ranks of a point reach each other.
+struct Transports {
+  fabric::Transport& all;                ///< the devices, and the terminal as the last rank
+  fabric::Transport* devices = nullptr;  ///< with a terminal the devices alone; null on it
+};
+
+/// One device of a point, or its terminal: workspace, strategy and fabric, ready for iterations.
 class DeviceRun {
  public:
   /// `on_stuck` is told by the watchdog (spec.timeout).
-  DeviceRun(const model::Model& model, const Point& point, fabric::Transport& transport,
+  DeviceRun(const Shared& shared, const Point& point, const Transports& transports,
             const std::function<void(const std::string&)>& on_stuck);
 
   /// Warm-up, then the measured iterations. `on_iteration` hears how many of both are done.

@@ -12,9 +12,11 @@
 #include "thinwire/base/operations.hpp"
 #include "thinwire/base/partition.hpp"
 #include "thinwire/base/units.hpp"
+#include "thinwire/compress/index_coding.hpp"
 #include "thinwire/compress/segments.hpp"
 #include "thinwire/fabric/fabric.hpp"
 #include "thinwire/fabric/link.hpp"
+#include "thinwire/strategy/strategy.hpp"
 
 namespace thinwire::harness {
 
@@ -32,6 +34,18 @@ struct RunSpec {
   std::optional<Index> segments;           ///< L, prism
   std::optional<double> compression_rate;  ///< requested CR, prism, instead of L
   compress::Scaling scaling = compress::Scaling::on;
+  Index groups = 1;                                                      ///< G, astra
+  compress::IndexBits index_bits = compress::IndexBits::wide;            ///< astra
+  strategy::ClassToken class_token = strategy::ClassToken::partitioned;  ///< astra
+  std::string codebook;                   ///< file, or "random"; empty: random
+  std::optional<Index> codewords;         ///< K of random codebooks
+  std::optional<int> level;               ///< of the hierarchy, 0 the coarsest; else the finest
+  std::optional<Index> active_codewords;  ///< K_m, another name of a level
+  compress::Buffers buffers = compress::Buffers::kv;  ///< trace-b, trace-2a
+  std::optional<bool> overlap;                        ///< nothing: as the strategy's paper
+  int micro_batches = 1;                              ///< M, pipeline
+  strategy::Io io = strategy::Io::replicated;
+  strategy::Collect collect = strategy::Collect::last;       ///< by the terminal
   std::vector<std::vector<Rate>> rate{{Rate::unlimited()}};  ///< link settings of one record
   std::vector<Seconds> latency{Seconds{}};
   std::vector<fabric::Topology> topology{fabric::Topology::unicast};
@@ -57,6 +71,11 @@ struct RunSpec {
   std::vector<Bytes> memory_per_device() const;        ///< empty when unlimited
   /// What PartitionPolicy::weighted goes by: device rates (1 when unknown) over slowness.
   std::vector<double> speed_per_device() const;
+
+  bool has_terminal() const { return io == strategy::Io::terminal; }
+  /// MPI ranks that it takes: the devices, and the terminal.
+  int ranks() const { return devices + (has_terminal() ? 1 : 0); }
+  bool has_codebook_file() const { return !codebook.empty() && codebook != "random"; }
 };
 
 /// How a list of values of a field spreads.
@@ -75,6 +94,8 @@ struct Field {
   std::string_view help;
   Expansion expansion;
   bool is_recorded;  ///< false for what concerns only this machine
+  /// Left out of spec_id while it has its default, so that ids outlive the coming of an option.
+  bool is_in_id_by_default;
   std::function<void(RunSpec&, std::string_view)> assign;  ///< throws InputError with the reason
   std::function<Json(const RunSpec&)> to_json;             ///< null when not given
 };
@@ -85,20 +106,28 @@ const Field& find_field(std::string_view name);
 /// Names without dashes, and values as flags have them; a switch may have "".
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
-/// Fills a spec and checks it as far as it goes without the model. Without `strategy`, several
-/// devices mean voltage, or prism when segments or a compression rate are given.
+/// Fills a spec and checks it as far as it goes without model and codebook file. Without
+/// `strategy`, several devices mean voltage, or prism when segments or a compression rate are
+/// given. Random codebooks are resolved (codebook_choice.hpp).
 /// Throws InputError: "--rate=0Mbps: <why, and what would be right>".
 RunSpec make_run_spec(const KeyValues& given);
 /// The same from an object; null values count as not given.
 RunSpec run_spec_from_json(const Json& object);
 KeyValues key_values(const Json& object);
 
-/// The completed spec for a record: the model and the input by base name, no paths.
+/// The completed spec for a record: model, input and codebook by base name, no paths; codebook,
+/// buffers and overlap as they really are, null for strategies that they do not concern.
 Json to_json(const RunSpec& spec);
 
+/// What tells apart files that a spec only names.
+struct Fingerprints {
+  std::string model;     ///< of the weights; a preset's follows from the spec and is left out
+  std::string codebook;  ///< of the set; that of random ones follows from the spec, too
+};
+
 /// Identifies a point of a sweep: 16 hex digits from the record's spec (but for the timeout, which
-/// changes no result), the source, "measured" or "predicted", and the fingerprint of the weights,
-/// which tells folders of one name apart (a preset's follows from the spec and is left out).
-std::string spec_id(const RunSpec& spec, std::string_view source, std::string_view fingerprint);
+/// changes no result), the source, "measured" or "predicted", and the fingerprints. A spec with a
+/// codebook file must be resolved (codebook_choice.hpp).
+std::string spec_id(const RunSpec& spec, std::string_view source, const Fingerprints& fingerprints);
 
 }  // namespace thinwire::harness

@@ -10,7 +10,7 @@
 namespace thinwire::harness {
 
 /// Runs points one after the other on the ranks of one launch, and keeps what they share (MPI, the
-/// packed model).
+/// packed model, the codebooks).
 class Session {
  public:
   /// True when this process was started by mpirun or srun.
@@ -26,13 +26,18 @@ class Session {
   int ranks() const;
 
   /// Warm-up and measured iterations, counts compared with the prediction, answer, outputs and
-  /// timeline. Collective over all ranks; those beyond the point's devices sleep.
-  /// Throws InputError when there are fewer ranks than devices.
+  /// timeline. Collective over all ranks; those beyond the point's devices and terminal sleep.
+  /// Throws InputError when there are fewer ranks than these.
   ///   on_progress  told the part that is done, 0 to 1, after every iteration
   std::optional<Result> run(const Point& point, const std::function<void(double)>& on_progress);
 
   /// Every rank gets what the root gives; the others' argument is ignored.
   std::string share(const std::string& text_of_root);
+
+  /// What `point` runs with, held once a node. Collective over all ranks.
+  const model::Model& model_for(const Point& point);
+  /// Joins all ranks of this launch.
+  fabric::Transport& everyone();
 
   /// Ends all ranks with this message; for an exception on one of them.
   [[noreturn]] void abort(const std::string& message, int status);

@@ -3,6 +3,14 @@
 
 namespace thinwire::harness {
 
+/// The "codebook" section of a record: which codebooks, and what making their buffers took; null
+/// for strategies without.
+Json codebook_section(const Result& result);
+
+/// The overlap law of ACCOUNTING 3, an entry an exchange of the first sequence; null unless the
+/// strategy's exchanges overlap with local work whose time is known.
+Json overlap_section(const Result& result);
+
 /// The "time" section of a record.
 Json time_section(const Result& result);
 

@@ -1,0 +1,25 @@
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "thinwire/compress/index_coding.hpp"
+
+namespace thinwire::harness {
+
+/// What options a strategy has a use for; derived from its registry entry where that says it.
+struct StrategyTraits {
+  bool splits_tokens = false;  ///< the sequence-parallel family: exchanges that may overlap
+  bool overlaps = false;       ///< by default
+  /// With the strategy's default switches.
+  std::optional<compress::CodebookUse> codebooks;
+
+  bool has_codebooks() const { return codebooks.has_value(); }
+  /// Squared distance, groups, indices without a frame: ASTRA.
+  bool has_groups() const { return codebooks && codebooks->is_squared(); }
+  bool has_buffers() const { return codebooks && codebooks->buffers != compress::Buffers::off; }
+};
+
+/// Throws InputError with the known names.
+StrategyTraits traits_of(std::string_view strategy);
+
+}  // namespace thinwire::harness

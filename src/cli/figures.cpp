@@ -1,0 +1,61 @@
+#include "figures.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "thinwire/base/json.hpp"
+#include "thinwire/base/units.hpp"
+
+namespace thinwire::cli {
+
+std::string seconds(const Json& value) {
+  return value.is_null() ? "-" : to_string(Seconds(value.get<double>()));
+}
+
+std::string bytes(const Json& value) {
+  return value.is_null() ? "-" : to_string(Bytes(value.get<std::int64_t>()));
+}
+
+std::string bits(const Json& value) {
+  if (value.is_null()) return "-";
+  double amount = value.get<double>();
+  const char* unit = "bit";
+  for (const char* larger : {"kbit", "Mbit", "Gbit"}) {
+    if (std::abs(amount) < 1000) break;
+    amount /= 1000;
+    unit = larger;
+  }
+  return fmt::format("{:.4g} {}", amount, unit);
+}
+
+std::string rate(const Json& value) {
+  if (value.is_null()) return "-";
+  double amount = value.get<double>();
+  const char* unit = "bit/s";
+  for (const char* larger : {"kbps", "Mbps", "Gbps"}) {
+    if (amount < 1000) break;
+    amount /= 1000;
+    unit = larger;
+  }
+  return fmt::format("{:.3g} {}", amount, unit);
+}
+
+std::string link_name(const Json& link) {
+  const auto rate_name = [](const Json& value) {
+    return value.is_null() ? std::string("unlimited")
+                           : to_string(Rate::bits_per_second(value.get<double>()));
+  };
+  std::string name;
+  const Json& rates = link.at("rate_bit_per_s");
+  if (rates.is_array())
+    for (const Json& each : rates)
+      name += fmt::format("{}{}", name.empty() ? "" : ":", rate_name(each));
+  else
+    name = rate_name(rates);
+  const double latency_s = link.at("latency_s");
+  if (latency_s > 0) name += fmt::format(", {}", to_string(Seconds(latency_s)));
+  return fmt::format("{}, {}", name, link.at("topology").get<std::string>());
+}
+
+}  // namespace thinwire::cli

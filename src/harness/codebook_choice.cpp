@@ -1,0 +1,104 @@
+#include "thinwire/harness/codebook_choice.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "thinwire/base/error.hpp"
+#include "thinwire/compress/hierarchy.hpp"
+#include "thinwire/harness/strategy_traits.hpp"
+#include "thinwire/model/weight_source.hpp"
+
+namespace thinwire::harness {
+namespace {
+
+constexpr Index kDefaultCodewords = 1024;
+
+std::string list(std::span<const Index> values) {
+  return fmt::format("{}", fmt::join(values, ", "));
+}
+
+int finest(std::span<const Index> levels) {
+  return static_cast<int>(levels.size()) - 1;
+}
+
+int level_of_size(const RunSpec& spec, std::span<const Index> levels) {
+  const auto found = std::ranges::find(levels, *spec.active_codewords);
+  require_input(found != levels.end(), "--active-codewords={}: the levels have {}",
+                *spec.active_codewords, list(levels));
+  return static_cast<int>(found - levels.begin());
+}
+
+/// The level that a spec means, among those of its codebook.
+int choose_level(const RunSpec& spec, std::span<const Index> levels) {
+  if (!spec.level) return spec.active_codewords ? level_of_size(spec, levels) : finest(levels);
+  require_input(*spec.level >= 0 && *spec.level <= finest(levels),
+                "--level={}: levels are counted from 0 (the coarsest) to {}, of {} codewords",
+                *spec.level, finest(levels), list(levels));
+  const Index size = levels[static_cast<std::size_t>(*spec.level)];
+  require_input(!spec.active_codewords || *spec.active_codewords == size,
+                "--level={} has {} codewords, --active-codewords={} is another level (give one)",
+                *spec.level, size, spec.active_codewords.value_or(0));
+  return *spec.level;
+}
+
+void fill(RunSpec& spec, std::span<const Index> levels) {
+  const int level = choose_level(spec, levels);
+  spec.codewords = levels.back();
+  spec.level = level;
+  spec.active_codewords = levels[static_cast<std::size_t>(level)];
+}
+
+/// Of the weights that the spec's model has; hashing a file takes a moment.
+std::string model_fingerprint(const RunSpec& spec, const model::ModelConfig& config) {
+  return model::is_preset(spec.model) ? model::random_weights(config, spec.seed)->fingerprint()
+                                      : model::open_checkpoint(spec.model).weights->fingerprint();
+}
+
+}  // namespace
+
+std::optional<compress::CodebookUse> codebook_use(const RunSpec& spec) {
+  const StrategyTraits traits = traits_of(spec.strategy);
+  std::optional<compress::CodebookUse> use = traits.codebooks;
+  if (traits.has_groups()) use->groups = spec.groups;
+  if (traits.has_buffers()) use->buffers = spec.buffers;
+  return use;
+}
+
+std::unique_ptr<compress::CodebookSource> open_codebooks(const RunSpec& spec,
+                                                         const compress::CodebookUse& use,
+                                                         const model::ModelConfig& config,
+                                                         const std::string& model_fingerprint) {
+  if (spec.has_codebook_file())
+    return compress::open_codebooks(spec.codebook, config, use, model_fingerprint);
+  return compress::random_codebooks(config, use, spec.codewords.value_or(kDefaultCodewords),
+                                    spec.seed);
+}
+
+void resolve_random_codebook(RunSpec& spec) {
+  const std::optional<compress::CodebookUse> use = codebook_use(spec);
+  if (spec.has_codebook_file() || !use) return;
+  const Index codewords = spec.codewords.value_or(kDefaultCodewords);
+  fill(spec,
+       use->is_squared() ? std::vector<Index>{codewords} : compress::default_levels(codewords));
+}
+
+std::optional<CodebookChoice> resolve_codebook(RunSpec& spec, const model::ModelConfig& config) {
+  const std::optional<compress::CodebookUse> use = codebook_use(spec);
+  if (!use) return std::nullopt;
+  const bool is_file = spec.has_codebook_file();
+  const auto source =
+      open_codebooks(spec, *use, config, is_file ? model_fingerprint(spec, config) : "");
+  require_input(!spec.codewords || *spec.codewords == source->codewords(),
+                "--codewords={}: the codebooks of {} have {} (leave --codewords away)",
+                spec.codewords.value_or(0), spec.codebook, source->codewords());
+  // ASTRA searches all codewords, however its codebook was made.
+  const std::vector<Index> levels =
+      use->is_squared() ? std::vector<Index>{source->codewords()} : source->levels();
+  fill(spec, levels);
+  return CodebookChoice{
+      .source = is_file ? std::filesystem::path(spec.codebook).filename().string() : "random",
+      .fingerprint = source->fingerprint(),
+      .levels = levels};
+}
+
+}  // namespace thinwire::harness

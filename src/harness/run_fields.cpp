@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <limits>
+
+#include "field_values.hpp"
+
+namespace thinwire::harness {
+namespace {
+
+enum class Recorded { no, yes, unless_default_in_id };
+
+template <class Value>
+Field make_field(std::string_view name, std::string_view argument, std::string_view help,
+                 Value RunSpec::*member, Expansion expansion, Recorded recorded = Recorded::yes) {
+  return {
+      .name = name,
+      .argument = argument,
+      .help = help,
+      .expansion = expansion,
+      .is_recorded = recorded != Recorded::no,
+      .is_in_id_by_default = recorded != Recorded::unless_default_in_id,
+      .assign = [member](RunSpec& spec, std::string_view text) { parse_value(text, spec.*member); },
+      .to_json = [member](const RunSpec& spec) { return value_json(spec.*member); }};
+}
+
+/// One that came after records had been written.
+template <class Value>
+Field make_new_field(std::string_view name, std::string_view argument, std::string_view help,
+                     Value RunSpec::*member, Expansion expansion) {
+  return make_field(name, argument, help, member, expansion, Recorded::unless_default_in_id);
+}
+
+std::vector<Field> work_fields() {
+  using enum Expansion;
+  return {
+      make_field("model", "NAME|FOLDER", "preset, or folder with config.json and model.safetensors",
+                 &RunSpec::model, names),
+      make_field("tokens", "N", "length of a text model's input (0: the model's own)",
+                 &RunSpec::tokens, numbers),
+      make_field("strategy", "NAME",
+                 "how devices share the work, see `list`; without it several devices mean "
+                 "voltage, or prism when segments are given",
+                 &RunSpec::strategy, names),
+      make_field("devices", "P", "number of devices, one MPI rank each", &RunSpec::devices,
+                 numbers),
+      make_field("threads", "T", "threads of each device", &RunSpec::threads, numbers),
+      make_field("partition", "paper|balanced|weighted", "how tokens are split",
+                 &RunSpec::partition, names),
+      make_field("slowness", "X,...", "factor of compute time, for all or a device each",
+                 &RunSpec::slowness, devices),
+      make_field("device-gflops", "X,...", "GFLOP/s for modelled time, for all or a device each",
+                 &RunSpec::device_gflops, devices),
+      make_field("memory", "SIZE,...", "memory limit such as 512MB, for all or a device each",
+                 &RunSpec::memory, devices),
+  };
+}
+
+std::vector<Field> strategy_fields() {
+  using enum Expansion;
+  return {
+      make_field("segments", "L", "prism: means that a device publishes", &RunSpec::segments,
+                 numbers),
+      make_field("compression-rate", "CR", "prism: L = floor(N / (CR P)) instead of segments",
+                 &RunSpec::compression_rate, numbers),
+      make_field("scaling", "on|off|duplicate", "prism: how a mean counts in the softmax",
+                 &RunSpec::scaling, names),
+      make_new_field("groups", "G", "astra: codebooks a row, each for D / G columns",
+                     &RunSpec::groups, numbers),
+      make_new_field("index-bits", "16|packed", "astra: bits of an index on the wire",
+                     &RunSpec::index_bits, names),
+      make_new_field("class-token", "partitioned|replicated",
+                     "astra: replicated gives every device a copy that is never sent",
+                     &RunSpec::class_token, names),
+      make_new_field("codebook", "FILE|random",
+                     "astra, trace: codebooks from `codebook train`; random ones (the default) "
+                     "serve timing, not answers",
+                     &RunSpec::codebook, names),
+      make_new_field("codewords", "K", "astra, trace: rows of random codebooks (1024 without it)",
+                     &RunSpec::codewords, numbers),
+      make_new_field("level", "M",
+                     "trace: sub-codebook in use, 0 the coarsest; coarser levels send fewer bits "
+                     "and search less (the finest without it)",
+                     &RunSpec::level, numbers),
+      make_new_field("active-codewords", "K_m", "trace: the level by its number of codewords",
+                     &RunSpec::active_codewords, numbers),
+      make_new_field("buffers", "kv|hidden|off",
+                     "trace-b, trace-2a: what is precomputed for each codeword: K and V, the "
+                     "block's output, or nothing",
+                     &RunSpec::buffers, names),
+      make_new_field("overlap", "on|off",
+                     "compute on local rows while messages travel (on for trace, off for the "
+                     "others, as in their papers)",
+                     &RunSpec::overlap, names),
+      make_new_field("micro-batches", "M", "pipeline: inputs in flight", &RunSpec::micro_batches,
+                     numbers),
+      make_new_field("io", "replicated|terminal",
+                     "who holds the input: every device, or one rank more that distributes it and "
+                     "collects the answer",
+                     &RunSpec::io, names),
+      make_new_field("collect", "last|all",
+                     "with --io=terminal, language models: the last row's logits, or every row's",
+                     &RunSpec::collect, names),
+  };
+}
+
+std::vector<Field> link_fields() {
+  using enum Expansion;
+  return {
+      make_field("rate", "RATE,...",
+                 "link settings such as 10Mbps, unlimited, 1Mbps..1000Mbps:log:10, or "
+                 "10Mbps:10Mbps:1Mbps for a rate a device",
+                 &RunSpec::rate, links),
+      make_field("latency", "TIME,...", "latency of a message, such as 2ms", &RunSpec::latency,
+                 links),
+      make_field("topology", "broadcast|unicast|shared", "how messages share the medium",
+                 &RunSpec::topology, links),
+  };
+}
+
+std::vector<Field> measurement_fields() {
+  using enum Expansion;
+  return {
+      make_field("clock", "emulated|modelled|throttled", "whose time is reported, see `list`",
+                 &RunSpec::clock, names),
+      make_field("convention", "paper|mac|full", "how operations become FLOPs",
+                 &RunSpec::convention, names),
+      make_field("input", "FILE", "JPEG, PNG or safetensors data (a random sample without it)",
+                 &RunSpec::input, whole),
+      make_field("sample", "I", "sample of the input file, from 0", &RunSpec::sample, numbers),
+      make_field("outputs", "FILE", "write logits or embeddings to this safetensors file",
+                 &RunSpec::outputs, whole, Recorded::no),
+      make_field("hidden", "", "write hidden states to the outputs, too", &RunSpec::hidden, names,
+                 Recorded::no),
+      make_field("iterations", "N", "reported iterations", &RunSpec::iterations, numbers),
+      make_field("warmup", "N", "iterations before the reported ones", &RunSpec::warmup, numbers),
+      make_field("seed", "N", "of random weights and inputs", &RunSpec::seed, numbers),
+      make_field("cold-weights", "", "empty the caches before each device's turn",
+                 &RunSpec::cold_weights, names),
+      make_field("timeout", "TIME", "end a run that makes no progress for so long (0: never)",
+                 &RunSpec::timeout, whole),
+      make_field("json", "FILE|-", "append the records to this file, or print them", &RunSpec::json,
+                 whole, Recorded::no),
+      make_field("trace", "FILE", "write a timeline for Perfetto", &RunSpec::trace, whole,
+                 Recorded::no),
+  };
+}
+
+std::vector<Field> make_fields() {
+  std::vector<Field> fields;
+  for (const auto& group : {work_fields(), strategy_fields(), link_fields(), measurement_fields()})
+    fields.insert(fields.end(), group.begin(), group.end());
+  return fields;
+}
+
+}  // namespace
+
+std::span<const Field> run_fields() {
+  static const std::vector<Field> fields = make_fields();
+  return fields;
+}
+
+const Field& find_field(std::string_view name) {
+  const std::span<const Field> fields = run_fields();
+  const auto field = std::ranges::find(fields, name, &Field::name);
+  if (field != fields.end()) return *field;
+  std::vector<std::string_view> names;
+  for (const Field& known : fields) names.push_back(known.name);
+  throw InputError(fmt::format("unknown option '{}'{}", name, suggestion(name, names)));
+}
+
+}  // namespace thinwire::harness

@@ -1,0 +1,16 @@
+#include "thinwire/harness/strategy_traits.hpp"
+
+#include "thinwire/base/named.hpp"
+#include "thinwire/strategy/strategy.hpp"
+
+namespace thinwire::harness {
+
+StrategyTraits traits_of(std::string_view strategy) {
+  const strategy::StrategyEntry& entry = find_named("strategy", strategy, strategy::strategies());
+  const bool splits_tokens =
+      entry.name != "single" && entry.name != "tensor" && entry.name != "pipeline";
+  const bool is_trace = entry.codebooks && !entry.codebooks->is_squared();
+  return {.splits_tokens = splits_tokens, .overlaps = is_trace, .codebooks = entry.codebooks};
+}
+
+}  // namespace thinwire::harness
