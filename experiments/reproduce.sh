@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Regenerates PRISM's tables and latency figure beside the published ones, under results/prism/.
-# Installs what is missing, builds, sweeps, writes tables, figures and a report, checks them.
+# Regenerates what PRISM and TRACE print beside ours, under results/prism/ and results/trace/.
+# Installs what is missing, builds, sweeps, writes tables, figures and a report each, checks them.
 #
 # Usage: experiments/reproduce.sh [--quick] [--resume]
-#   --quick   3 iterations instead of 15, under results/prism-quick/
+#   --quick   fewer iterations, ViViT on two and three devices only, under results/*-quick/
 #   --resume  keep the points that an interrupted reproduction has finished
 # Exit status: 0 all checks pass, 1 one fails, 2 bad usage.
 set -euo pipefail
@@ -18,58 +18,97 @@ for option in "$@"; do
     *) sed -n '5,8p' experiments/reproduce.sh >&2; exit 2 ;;
   esac
 done
-results=results/prism repetitions=()
+suffix="" repetitions=() video=()
 if [ "$quick" = yes ]; then
-  results=results/prism-quick repetitions=(--iterations 3 --warmup 1)
+  suffix=-quick repetitions=(--iterations 3 --warmup 1)
+  video=(--devices 2,3 --iterations 1 --warmup 0)
 fi
-readonly resume results repetitions
+readonly resume suffix repetitions video
 
-# run_sweep <sweep|predict> <document> <result> [options that override the document]
+# run_sweep <sweep|predict> <document> [options that override the document]
 run_sweep() {
-  local command=$1 document=$2 result=$3 started=$SECONDS
-  shift 3
-  "$thinwire" "$command" "experiments/paper/$document.json" --json "$results/$result.jsonl" "$@" ||
+  local command=$1 document=$2 started=$SECONDS
+  shift 2
+  "$thinwire" "$command" "experiments/paper/$document.json" --json "$results/$document.jsonl" "$@" ||
     die "thinwire $command experiments/paper/$document.json failed"
-  printf '%s: %d s\n' "$result" "$((SECONDS - started))"
+  printf '%s: %d s\n' "$document" "$((SECONDS - started))"
 }
 
-# A cell is filled from the last record that fits it, so the latency sweeps come last: records of
-# the others have no link of the rate that the latency table asks for.
-write_tables() {
+# begin <paper>: where its results go
+begin() {
+  paper=$1 results=results/$1$suffix
+  mkdir -p "$results"
+  [ "$resume" = yes ] || rm -f "$results"/*.jsonl
+}
+
+# finish <sweep>...: tables from the records of the sweeps, figures and report. A cell is filled from
+# the last record that fits it, so sweeps whose links a table asks for come last.
+finish() {
   local name format extension
-  for name in tables duplication latency-measured latency-modelled; do
-    cat "$results/$name.jsonl"
-  done >"$results/all.jsonl"
+  for name in "$@"; do cat "$results/$name.jsonl"; done >"$results/all.jsonl"
   for format in markdown csv json; do
     extension=$format
     [ "$format" != markdown ] || extension=md
-    "$thinwire" tables --published results/published/prism.json \
+    "$thinwire" tables --published "results/published/$paper.json" \
       --results "$results/all.jsonl" --format "$format" >"$results/tables.$extension" ||
       die "thinwire tables failed"
   done
+  PYTHONPATH=analysis "$python" -m thinwire_analysis "$paper" --results "$results" \
+    --out "$results" || status=$?
+  reports+=("$results/report.md")
+}
+
+reproduce_prism() {
+  begin prism
+  say "PRISM: every row of its three tables, one pass each"
+  run_sweep sweep prism-tables
+  say "PRISM: latency over the link's rate, measured on this machine"
+  run_sweep sweep latency-measured "${repetitions[@]}"
+  say "PRISM: the same predicted at 160 GFLOP/s a device"
+  run_sweep predict latency-modelled
+  say "PRISM: scaling-aware softmax beside repeated means"
+  run_sweep sweep duplication "${repetitions[@]}"
+  say "PRISM: tables and figures in $results/"
+  finish prism-tables duplication latency-measured latency-modelled
+}
+
+# run_timeline <strategy> [options]: one iteration's timeline at the rate of TRACE's Table IV
+run_timeline() {
+  local strategy=$1
+  shift
+  "$thinwire" run --strategy "$strategy" --devices 2 --threads 2 --rate 10Mibps \
+    --topology broadcast --iterations 1 --warmup 2 --trace "$results/timeline-$strategy.json" "$@" \
+    >/dev/null || die "thinwire run --strategy $strategy --trace failed"
+}
+
+reproduce_trace() {
+  begin trace
+  say "TRACE: bits, ratios and operations by formula"
+  run_sweep predict trace-formulas
+  say "TRACE: latency at 1 to 20 Mbps, measured on this machine"
+  run_sweep sweep trace-latency "${repetitions[@]}"
+  say "TRACE: timelines of one iteration"
+  run_timeline voltage
+  run_timeline prism --segments 5
+  run_timeline astra
+  run_timeline trace-b
+  say "TRACE: ViViT with and without buffers, measured on this machine"
+  run_sweep sweep trace-buffers "${video[@]}"
+  say "TRACE: communication in Voltage's latency, BERT at 1,024 tokens, measured"
+  run_sweep sweep bert-share "${repetitions[@]}"
+  say "Both papers: topologies and tensor parallelism by formula"
+  run_sweep predict topologies
+  run_sweep predict tensor
+  say "TRACE: tables and figures in $results/"
+  finish topologies tensor bert-share trace-formulas trace-buffers trace-latency
 }
 
 install_packages
 make_python_environment
 build_release
 
-mkdir -p "$results"
-[ "$resume" = yes ] || rm -f "$results"/*.jsonl
-started=$SECONDS
-
-say "Sweep: every row of PRISM's three tables, one pass each"
-run_sweep sweep prism-tables tables
-say "Sweep: latency over the link's rate, measured on this machine"
-run_sweep sweep latency-measured latency-measured "${repetitions[@]}"
-say "Prediction: the same at 160 GFLOP/s a device"
-run_sweep predict latency-modelled latency-modelled
-say "Sweep: scaling-aware softmax beside repeated means"
-run_sweep sweep duplication duplication "${repetitions[@]}"
-
-say "Tables and figures in $results/"
-write_tables
-status=0
-PYTHONPATH=analysis "$python" -m thinwire_analysis prism --results "$results" --out "$results" ||
-  status=$?
-say "Done in $((SECONDS - started)) s after the build; read $results/report.md"
+started=$SECONDS status=0 reports=()
+reproduce_prism
+reproduce_trace
+say "Done in $((SECONDS - started)) s after the build; read ${reports[*]}"
 exit "$status"

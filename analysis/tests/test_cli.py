@@ -14,7 +14,7 @@ def results(tmp_path):
     """A results folder as experiments/reproduce.sh leaves it."""
     folder = tmp_path / "results"
     folder.mkdir()
-    write_lines(folder / "tables.jsonl", latency_sweep(160e9))
+    write_lines(folder / "prism-tables.jsonl", latency_sweep(160e9))
     write_lines(folder / "latency-measured.jsonl", latency_sweep(250e9))
     write_lines(folder / "latency-modelled.jsonl", latency_sweep(160e9))
     write_lines(folder / "duplication.jsonl", duplication_sweep())
@@ -81,7 +81,7 @@ def test_modelled_cuts_away_from_the_published_ones_fail(results, tmp_path, caps
 def test_a_count_that_differs_from_its_prediction_fails(results, tmp_path, capsys):
     records = latency_sweep(160e9)
     records[1]["checks"]["counted_equals_predicted"] = False
-    write_lines(results / "tables.jsonl", records)
+    write_lines(results / "prism-tables.jsonl", records)
 
     assert run(results, tmp_path) == 1
     assert "FAIL  counted = predicted" in capsys.readouterr().out
@@ -90,10 +90,10 @@ def test_a_count_that_differs_from_its_prediction_fails(results, tmp_path, capsy
 def test_a_failed_point_fails_with_its_reason(results, tmp_path, capsys):
     records = latency_sweep(160e9)
     records[1].update(status="failed", reason="rank 1 ended")
-    write_lines(results / "tables.jsonl", records)
+    write_lines(results / "prism-tables.jsonl", records)
 
     assert run(results, tmp_path) == 1
-    assert "FAIL  tables finished: 4 of 5 points (failed: rank 1 ended)" in capsys.readouterr().out
+    assert "FAIL  prism-tables finished: 4 of 5 points (failed: rank 1 ended)" in capsys.readouterr().out
 
 
 def test_a_missing_file_is_bad_input(results, tmp_path, capsys):

@@ -1,10 +1,10 @@
-"""python -m thinwire_analysis prism --results DIR --out DIR"""
+"""python -m thinwire_analysis prism|trace --results DIR --out DIR"""
 
 import argparse
 import sys
 from pathlib import Path
 
-from thinwire_analysis import prism
+from thinwire_analysis import prism, trace
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.records import load_schema
 
@@ -17,12 +17,16 @@ def main(arguments=None):
     """Exit status: 0 all checks pass, 1 one fails, 2 bad usage or input."""
     options = _parser().parse_args(arguments)
     try:
-        found = prism.reproduce(options.results, options.published, load_schema(options.schema))
-        prism.write_outputs(found, options.results, options.out)
+        schema = load_schema(options.schema)
+        if options.command == "prism":
+            paper, found = prism, prism.reproduce(options.results, options.published, schema)
+        else:
+            paper, found = trace, trace.reproduce(options.results, schema)
+        paper.write_outputs(found, options.results, options.out)
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(prism.summary(found))
+    print(paper.summary(found))
     return 0 if all(check.passed for check in found.checks) else 1
 
 
@@ -32,7 +36,16 @@ def _parser():
         description="Tables, figures and reports from thinwire's result records.",
     )
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("prism", help="judge and report the PRISM reproduction")
+    command = _add(commands, "prism")
+    command.add_argument(
+        "--published", type=Path, default=DEFAULT_PUBLISHED, help="the paper's printed cells"
+    )
+    _add(commands, "trace")
+    return parser
+
+
+def _add(commands, paper):
+    command = commands.add_parser(paper, help=f"judge and report the {paper.upper()} reproduction")
     command.add_argument(
         "--results", required=True, type=Path, help="folder with the *.jsonl files"
     )
@@ -40,7 +53,4 @@ def _parser():
     command.add_argument(
         "--schema", type=Path, default=DEFAULT_SCHEMA, help="JSON Schema of the records"
     )
-    command.add_argument(
-        "--published", type=Path, default=DEFAULT_PUBLISHED, help="the paper's printed cells"
-    )
-    return parser
+    return command

@@ -6,45 +6,69 @@ import pandas as pd
 from thinwire_analysis.records import spec_of
 
 BITS_PER_MBIT = 1e6
+TIME_PARTS = ("compute", "wait", "hidden", "skew")
 
 
 def links_frame(records):
     """One row a record and link setting; times in seconds, rates in Mbit/s (NaN: unlimited).
 
-    Columns: source, model, strategy, devices, segments (0: none), scaling, label, rate_mbps,
-    p50_s, p10_s, p90_s of the latency, compute_p50_s, samples, total_flops, max_device_flops,
-    exchanges, bits_per_exchange.
+    Columns: source, model, tokens, strategy, devices, segments, codewords (of the active level;
+    both 0: none), buffers, scaling, label, topology, rate_mbps, p50_s, p10_s, p90_s of the latency,
+    compute_p50_s, wait_p50_s, hidden_p50_s, skew_p50_s, formula_s (nominal communication), samples,
+    total_flops, block_flops, max_device_flops, exchanges, bits_per_exchange, compression_rate.
     """
-    rows = [_row(record, link) for record in records for link in record["time"]["links"]]
+    rows = [
+        _row(record, index, link)
+        for record in records
+        for index, link in enumerate(record["time"]["links"])
+    ]
     return pd.DataFrame(rows)
 
 
-def strategy_label(strategy, segments):
-    """The name of a curve: `prism, L = 10` where segments are used, else the strategy."""
-    return f"{strategy}, L = {segments}" if segments else strategy
+def strategy_label(spec):
+    """The name of a curve: the strategy with what sets it apart (`prism, L = 10`)."""
+    if spec["strategy"] == "prism":
+        return f"prism, L = {int(spec.get('segments') or 0)}"
+    if spec["strategy"] == "astra" and (spec.get("groups") or 1) > 1:
+        return f"astra, G = {spec['groups']}"
+    if spec["strategy"] == "trace-b":
+        return f"trace-b, K = {spec['active_codewords']}"
+    return spec["strategy"]
 
 
-def _row(record, link):
+def _row(record, index, link):
     spec, traffic, operations = spec_of(record), record["traffic"], record["operations"]
     segments = int(spec.get("segments") or 0) if spec["strategy"] == "prism" else 0
+    formula = record["time"].get("nominal_communication_s") or [None] * (index + 1)
     rate = _first_rate(link["link"]["rate_bit_per_s"])
     return {
         "source": record["source"],
         "model": spec["model"],
+        "tokens": spec.get("tokens"),
         "strategy": spec["strategy"],
         "devices": int(spec["devices"]),
         "segments": segments,
+        "codewords": int(spec.get("active_codewords") or 0),
+        "buffers": spec.get("buffers"),
         "scaling": spec.get("scaling", "on"),
-        "label": strategy_label(spec["strategy"], segments),
+        "label": strategy_label(spec),
+        "topology": link["link"]["topology"],
         "rate_mbps": np.nan if rate is None else rate / BITS_PER_MBIT,
         **_spread("", link["latency_s"]),
-        "compute_p50_s": link["compute_s"]["p50"],
+        **{f"{part}_p50_s": _median(link, f"{part}_s") for part in TIME_PARTS},
+        "formula_s": formula[index],
         "samples": len(link["latency_s"]["samples"]),
         "total_flops": operations["total_flops"],
+        "block_flops": operations.get("block_flops"),
         "max_device_flops": max(operations["device_flops"]),
         "exchanges": traffic["exchanges"],
         "bits_per_exchange": traffic["nominal_bits_per_exchange"] or 0.0,
+        "compression_rate": traffic.get("compression_rate"),
     }
+
+
+def _median(link, figure):
+    return link[figure]["p50"] if figure in link else np.nan
 
 
 def _first_rate(rate):

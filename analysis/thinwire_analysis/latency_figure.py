@@ -6,12 +6,11 @@ matplotlib.use("Agg")  # writes files; there may be no display
 
 from matplotlib import pyplot as plt  # noqa: E402
 
+from thinwire_analysis import palette  # noqa: E402
 from thinwire_analysis.latency import single_latency_s  # noqa: E402
 
-# Okabe and Ito's colours, which stay apart under the common colour-vision deficiencies; markers
-# tell the curves apart in grey.
-SINGLE_COLOUR = "#000000"
-VOLTAGE_COLOUR = "#D55E00"
+SINGLE_COLOUR = palette.SINGLE
+VOLTAGE_COLOUR = palette.colour("voltage")
 PRISM_COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#CC79A7")
 MARKERS = ("o", "^", "D", "v")
 

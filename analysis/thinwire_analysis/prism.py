@@ -1,7 +1,7 @@
 """The PRISM reproduction: latency, duplication and table checks of one results folder.
 
 Reads from the folder (written by experiments/reproduce.sh):
-  tables.jsonl, latency-measured.jsonl, latency-modelled.jsonl, duplication.jsonl   records
+  prism-tables.jsonl, latency-measured.jsonl, latency-modelled.jsonl, duplication.jsonl   records
   tables.json, tables.md      published cells beside ours, by `thinwire tables`
 and what the paper prints about latency from results/published/prism.json.
 """
@@ -20,7 +20,7 @@ from thinwire_analysis.published import PublishedLatency, load_published_latency
 from thinwire_analysis.records import finished, load_records
 from thinwire_analysis.table_cells import check_cells, load_cells
 
-SWEEPS = ("tables", "latency-measured", "latency-modelled", "duplication")
+SWEEPS = ("prism-tables", "latency-measured", "latency-modelled", "duplication")
 
 
 @dataclass(frozen=True)

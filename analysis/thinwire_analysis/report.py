@@ -43,8 +43,8 @@ def assemble(found, tables, compared):
     parts = [
         "# PRISM reproduced: tables, latency, duplication",
         "## Checks\n\n" + "\n".join(f"- {check}" for check in found.checks),
-        "## Machine\n\n" + _environment(found.environment),
-        "## Published cells beside ours\n\n" + _without_title(compared),
+        "## Machine\n\n" + environment_list(found.environment),
+        "## Published cells beside ours\n\n" + without_title(compared),
         "## Latency against the link's rate\n\n"
         "![Measured latency](latency-measured.png)\n\n"
         "![Modelled latency](latency-modelled.png)\n\n" + reading,
@@ -61,12 +61,14 @@ def assemble(found, tables, compared):
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def _without_title(text):
+def without_title(text):
+    """Markdown without its title, the other headings one level down."""
     lines = [line for line in text.splitlines() if not line.startswith("# ")]
     return "\n".join("#" + line if line.startswith("#") else line for line in lines).strip()
 
 
-def _environment(environment):
+def environment_list(environment):
+    """A record's environment as a Markdown list."""
     return "\n".join(f"- {name}: {value}" for name, value in _flat(environment))
 
 

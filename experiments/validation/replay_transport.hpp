@@ -32,6 +32,16 @@ class RecordingTransport final : public fabric::Transport {
     real_.gatherv(root, mine, sizes, all);
     keep(all);
   }
+  void scatterv(int root, std::span<const std::byte> all, std::span<const std::int64_t> sizes,
+                std::span<std::byte> into) override {
+    real_.scatterv(root, all, sizes, into);
+    keep(into);
+  }
+  void send_receive(std::span<const std::byte> mine, int to, std::span<std::byte> into,
+                    int from) override {
+    real_.send_receive(mine, to, into, from);
+    keep(into);
+  }
   fabric::Turn& turn() override { return real_.turn(); }
 
  private:
@@ -61,6 +71,14 @@ class ReplayTransport final : public fabric::Transport {
   void gatherv(int /*root*/, std::span<const std::byte> /*mine*/,
                std::span<const std::int64_t> /*sizes*/, std::span<std::byte> all) override {
     play(all);
+  }
+  void scatterv(int /*root*/, std::span<const std::byte> /*all*/,
+                std::span<const std::int64_t> /*sizes*/, std::span<std::byte> into) override {
+    play(into);
+  }
+  void send_receive(std::span<const std::byte> /*mine*/, int /*to*/, std::span<std::byte> into,
+                    int /*from*/) override {
+    play(into);
   }
   fabric::Turn& turn() override { return solo_->turn(); }
 

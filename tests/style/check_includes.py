@@ -11,6 +11,7 @@ from pathlib import Path
 # What each room may include besides itself: whole rooms, or single headers "room/file.hpp".
 FORMULA_HEADERS = {
     "model/model_config.hpp",
+    "compress/index_coding.hpp",
     "compress/segments.hpp",
     "fabric/link.hpp",
     "fabric/link_model.hpp",
