@@ -18,12 +18,13 @@ for option in "$@"; do
     *) sed -n '5,8p' experiments/reproduce.sh >&2; exit 2 ;;
   esac
 done
-suffix="" repetitions=() video=()
+suffix="" repetitions=() rounds=() video=()
 if [ "$quick" = yes ]; then
   suffix=-quick repetitions=(--iterations 3 --warmup 1)
+  rounds=(--repeat 0,1,2)
   video=(--devices 2,3 --iterations 1 --warmup 0)
 fi
-readonly resume suffix repetitions video
+readonly resume suffix repetitions rounds video
 
 # run_sweep <sweep|predict> <document> [options that override the document]
 run_sweep() {
@@ -87,6 +88,8 @@ reproduce_trace() {
   run_sweep predict trace-formulas
   say "TRACE: latency at 1 to 20 Mbps, measured on this machine"
   run_sweep sweep trace-latency "${repetitions[@]}"
+  say "TRACE: astra and trace-b in turn, measured on this machine"
+  run_sweep sweep trace-ratios "${rounds[@]}"
   say "TRACE: timelines of one iteration"
   run_timeline voltage
   run_timeline prism --segments 5
@@ -100,7 +103,7 @@ reproduce_trace() {
   run_sweep predict topologies
   run_sweep predict tensor
   say "TRACE: tables and figures in $results/"
-  finish topologies tensor bert-share trace-formulas trace-buffers trace-latency
+  finish topologies tensor bert-share trace-formulas trace-buffers trace-ratios trace-latency
 }
 
 install_packages

@@ -13,7 +13,7 @@ def links_frame(records):
     """One row a record and link setting; times in seconds, rates in Mbit/s (NaN: unlimited).
 
     Columns: source, model, tokens, strategy, devices, segments, codewords (of the active level;
-    both 0: none), buffers, scaling, label, topology, rate_mbps, p50_s, p10_s, p90_s of the latency,
+    both 0: none), buffers, repeat, scaling, label, topology, rate_mbps, p50_s, p10_s, p90_s of the latency,
     compute_p50_s, wait_p50_s, hidden_p50_s, skew_p50_s, formula_s (nominal communication), samples,
     total_flops, block_flops, max_device_flops, exchanges, bits_per_exchange, compression_rate.
     """
@@ -50,6 +50,7 @@ def _row(record, index, link):
         "segments": segments,
         "codewords": int(spec.get("active_codewords") or 0),
         "buffers": spec.get("buffers"),
+        "repeat": int(spec.get("repeat") or 0),
         "scaling": spec.get("scaling", "on"),
         "label": strategy_label(spec),
         "topology": link["link"]["topology"],

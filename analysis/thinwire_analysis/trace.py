@@ -2,7 +2,7 @@
 
 Reads from the folder (written by experiments/reproduce.sh):
   trace-formulas.jsonl, topologies.jsonl, tensor.jsonl            records by formula
-  trace-latency.jsonl, trace-buffers.jsonl, bert-share.jsonl      measured records
+  trace-latency.jsonl, trace-ratios.jsonl, trace-buffers.jsonl, bert-share.jsonl     measured
   timeline-<strategy>.json                                        timelines of one iteration
   tables.json, tables.md      published cells beside ours, by `thinwire tables`
 """
@@ -22,6 +22,7 @@ from thinwire_analysis.timeline_figure import draw_timelines, load_events
 SWEEPS = (
     "trace-formulas",
     "trace-latency",
+    "trace-ratios",
     "trace-buffers",
     "bert-share",
     "topologies",
@@ -66,7 +67,7 @@ def reproduce(results, schema):
     )
     measured = frames["trace-latency"]
     verdicts.append(trace_checks.check_hidden(measured, PAPER_RATE_MBPS))
-    verdicts += trace_checks.check_ratios(measured, PAPER_RATE_MBPS)
+    verdicts += trace_checks.check_ratios(frames["trace-ratios"])
     return Reproduction(
         frames=frames,
         timelines={name: load_events(results / f"timeline-{name}.json") for name in TIMELINES},
@@ -90,7 +91,7 @@ def write_outputs(found, results, out):
     trace_figures.draw_tensor(frames["tensor"], TENSOR_DEVICES, out / "tensor.png")
     draw_timelines(found.timelines, TIMELINE_LAYER, out / "timelines.png")
     tables = {
-        "astra-ratios": trace_tables.ratios_table(frames["trace-latency"], PAPER_RATE_MBPS),
+        "astra-ratios": trace_tables.ratios_table(frames["trace-ratios"]),
         "topologies": trace_tables.topologies_table(frames["topologies"]),
         "tensor-crossings": trace_tables.tensor_table(frames["tensor"]),
         "bert-share": trace_tables.share_table(frames["bert-share"]),

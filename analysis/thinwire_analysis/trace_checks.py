@@ -1,5 +1,7 @@
 """What has to hold in the TRACE reproduction."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from thinwire_analysis.checks import Check
@@ -35,36 +37,50 @@ def check_hidden(measured, rate_mbps):
     )
 
 
-def check_ratios(measured, rate_mbps):
+def check_ratios(rounds):
     """Latency of astra over trace-b lies within RATIO_TOLERANCE of the ratio of operations."""
     return [
-        _ratio_check(devices, level, *ratios(measured, rate_mbps, devices, level))
+        _ratio_check(devices, level, ratios(rounds, devices, level))
         for devices in (2, 3)
         for level in COMPARED_LEVELS
     ]
 
 
-def ratios(measured, rate_mbps, devices, level):
-    """(measured, by operations of a block): astra over trace-b at K = level."""
-    rows = _at(measured, rate_mbps)
-    rows = rows[rows.devices == devices]
-    astra = rows[rows.strategy == "astra"]
-    trace = rows[(rows.strategy == "trace-b") & (rows.codewords == level)]
-    if astra.empty or trace.empty:
-        return np.nan, np.nan
-    return (
-        float(astra.p50_s.iloc[0] / trace.p50_s.iloc[0]),
-        float(astra.block_flops.iloc[0] / trace.block_flops.iloc[0]),
-    )
+@dataclass(frozen=True)
+class Ratio:
+    """astra over trace-b: the median over rounds with its quartiles, and by operations."""
+
+    measured: float
+    low: float
+    high: float
+    rounds: int
+    by_operations: float
 
 
-def _ratio_check(devices, level, by_time, by_operations):
-    away = abs(by_time / by_operations - 1)
+def ratios(frame, devices, level):
+    """The Ratio at K = level: the two are measured one after the other in every round (`repeat`).
+
+    What both share in a round, such as a busy machine, cancels. NaN without rounds.
+    """
+    rows = frame[frame.devices == devices]
+    astra = rows[rows.strategy == "astra"].set_index("repeat")
+    trace = rows[(rows.strategy == "trace-b") & (rows.codewords == level)].set_index("repeat")
+    by_time = (astra.p50_s / trace.p50_s).dropna()
+    if by_time.empty:
+        return Ratio(np.nan, np.nan, np.nan, 0, np.nan)
+    low, median, high = np.percentile(by_time, [25, 50, 75])
+    by_operations = float(astra.block_flops.iloc[0] / trace.block_flops.iloc[0])
+    return Ratio(float(median), float(low), float(high), len(by_time), by_operations)
+
+
+def _ratio_check(devices, level, ratio):
+    away = ratio.measured / ratio.by_operations - 1
     return Check(
         f"astra / trace-b, P={devices} K={level}",
-        bool(away <= RATIO_TOLERANCE),
-        f"{by_time:.3f} measured, {by_operations:.3f} by operations "
-        f"({100 * (by_time / by_operations - 1):+.1f} %, allowed {100 * RATIO_TOLERANCE:.0f})",
+        bool(abs(away) <= RATIO_TOLERANCE),
+        f"{ratio.measured:.3f} measured (quartiles {ratio.low:.3f} and {ratio.high:.3f}, "
+        f"{ratio.rounds} rounds), {ratio.by_operations:.3f} by operations "
+        f"({100 * away:+.1f} %, allowed {100 * RATIO_TOLERANCE:.0f})",
     )
 
 

@@ -9,18 +9,19 @@ from thinwire_analysis.trace_checks import COMPARED_LEVELS, ratios
 PUBLISHED_RATIOS = {(2, 1024): "1.10", (3, 1024): "1.10", (2, 32): "1.27", (3, 32): "1.26"}
 
 
-def ratios_table(measured, rate_mbps):
-    """Speed-up of trace-b over astra: measured, by operations, published."""
+def ratios_table(rounds):
+    """Speed-up of trace-b over astra: measured, by operations of a block, published."""
     rows = []
     for devices in (2, 3):
         for level in COMPARED_LEVELS:
-            by_time, by_operations = ratios(measured, rate_mbps, devices, level)
+            ratio = ratios(rounds, devices, level)
             rows.append(
                 {
                     "P": devices,
                     "K": level,
-                    "measured": f"{by_time:.3f}",
-                    "by operations": f"{by_operations:.3f}",
+                    "measured": f"{ratio.measured:.3f}",
+                    "quartiles": f"{ratio.low:.3f}, {ratio.high:.3f}",
+                    "by operations": f"{ratio.by_operations:.3f}",
                     "published": PUBLISHED_RATIOS[devices, level],
                 }
             )

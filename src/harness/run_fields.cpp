@@ -133,6 +133,8 @@ std::vector<Field> measurement_fields() {
       make_field("iterations", "N", "reported iterations", &RunSpec::iterations, numbers),
       make_field("warmup", "N", "iterations before the reported ones", &RunSpec::warmup, numbers),
       make_field("seed", "N", "of random weights and inputs", &RunSpec::seed, numbers),
+      make_field("repeat", "I", "number of a repetition: lets a sweep run equal points again",
+                 &RunSpec::repeat, numbers),
       make_field("cold-weights", "", "empty the caches before each device's turn",
                  &RunSpec::cold_weights, names),
       make_field("timeout", "TIME", "end a run that makes no progress for so long (0: never)",

@@ -218,6 +218,7 @@ TEST(SpecId, DependsOnWhatTheResultDependsOn) {
       id);
   EXPECT_NE(spec_id(spec, "predicted", {}), id);
   EXPECT_NE(spec_id(make_run_spec({{"devices", "2"}, {"seed", "1"}}), "measured", {}), id);
+  EXPECT_NE(spec_id(make_run_spec({{"devices", "2"}, {"repeat", "1"}}), "measured", {}), id);
 }
 
 TEST(SpecId, TellsFoldersOfOneNameApartByTheirWeights) {

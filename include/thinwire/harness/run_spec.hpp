@@ -58,6 +58,7 @@ struct RunSpec {
   int iterations = 10;
   int warmup = 2;
   std::uint64_t seed = 0;
+  Index repeat = 0;  ///< tells equal points of a sweep apart, which then run once each
   bool cold_weights = false;
   Seconds timeout{600};  ///< of the watchdog; 0: none
   std::string json;      ///< result file, or "-"
