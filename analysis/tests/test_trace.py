@@ -7,7 +7,7 @@ import pytest
 from synthetic import record
 from thinwire_analysis import trace_checks, trace_tables
 from thinwire_analysis.errors import InputError
-from thinwire_analysis.frame import links_frame
+from thinwire_analysis.frame import links_frame, strategy_label
 from thinwire_analysis.timeline_figure import draw_timelines, layer_window, load_events
 
 RATE = 10 * 2**20
@@ -63,6 +63,18 @@ def test_a_ratio_further_away_fails(frame):
 
     assert [check.passed for check in trace_checks.check_ratios(frame)] == [
         True, True, False, False,
+    ]  # fmt: skip
+
+
+def test_curves_that_differ_have_names_of_their_own():
+    specs = [
+        {"strategy": "astra", "groups": groups, "index_bits": bits}
+        for groups in (1, 16)
+        for bits in ("16", "packed")
+    ]
+
+    assert [strategy_label(spec) for spec in specs] == [
+        "astra", "astra, packed", "astra, G = 16", "astra, G = 16, packed",
     ]  # fmt: skip
 
 

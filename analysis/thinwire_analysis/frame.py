@@ -29,8 +29,9 @@ def strategy_label(spec):
     """The name of a curve: the strategy with what sets it apart (`prism, L = 10`)."""
     if spec["strategy"] == "prism":
         return f"prism, L = {int(spec.get('segments') or 0)}"
-    if spec["strategy"] == "astra" and (spec.get("groups") or 1) > 1:
-        return f"astra, G = {spec['groups']}"
+    if spec["strategy"] == "astra":
+        groups = f", G = {spec['groups']}" if (spec.get("groups") or 1) > 1 else ""
+        return "astra" + groups + (", packed" if spec.get("index_bits") == "packed" else "")
     if spec["strategy"] == "trace-b":
         return f"trace-b, K = {spec['active_codewords']}"
     return spec["strategy"]

@@ -83,10 +83,10 @@ def _breakdown_panel(axis, frame):
     axis.barh(places, compute, color=palette.COMPUTE, label="compute")
     axis.barh(places, wait, left=compute, color=palette.WAIT, label="waiting")
     most = (compute + wait)[frame.strategy != "voltage"].max()
-    axis.set_xlim(0, 1.15 * most)  # voltage would hide the others: its bar is cut, and says so
+    axis.set_xlim(0, 1.2 * most)  # voltage would hide the others: its bar is cut, and says so
     for place, (c, w) in enumerate(zip(compute, wait)):
-        text = f"{c + w:.0f} ms" + (" (cut)" if c + w > 1.15 * most else "")
-        axis.text(min(c + w, 0.9 * most), place, text, va="center", ha="left", fontsize=7)
+        text = f"{c + w:.0f} ms" + (" (cut)" if c + w > 1.2 * most else "")
+        axis.text(min(c + w + 0.01 * most, 1.01 * most), place, text, va="center", fontsize=7)
     axis.set_yticks(places, frame.label, fontsize=8)
     axis.invert_yaxis()
     axis.set_xlabel("latency of one inference (ms)")

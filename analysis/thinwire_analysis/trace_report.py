@@ -18,10 +18,10 @@ How to read this:
 """
 
 READING_TIMELINES = """\
-The first device's lane, then what it sends, for one block at 10 Mbps (2^20 bit/s a Mbps), broadcast.
-voltage and prism wait for the link between two blocks (the lanes are cut at the block's ends),
-astra for its indices; trace-b publishes after attention and goes on with the feed-forward layer
-and its projections while the frame travels.
+Two lanes a device, what it does and what it sends, at 10 Mbps (2^20 bit/s a Mbps), broadcast; each
+picture has a scale of its own. It begins with what is sent towards the block's attention: behind
+the block before for voltage, prism and astra, which then wait, and behind that block's attention
+for trace-b, which goes on with the feed-forward layer and its projections while the frame travels.
 """
 
 READING_TENSOR = """\

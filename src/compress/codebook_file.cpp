@@ -20,7 +20,7 @@ using Permutation = std::vector<std::int32_t>;
 /// A file as the checks see it: every complaint begins with the option that named it.
 class CheckedFile {
  public:
-  explicit CheckedFile(SafetensorsFile file) : file_(std::move(file)) {}
+  explicit CheckedFile(const std::filesystem::path& path) : file_(open(path)) {}
 
   const SafetensorsFile& operator*() const { return file_; }
   const SafetensorsFile* operator->() const { return &file_; }
@@ -46,6 +46,14 @@ class CheckedFile {
   }
 
  private:
+  static SafetensorsFile open(const std::filesystem::path& path) {
+    try {
+      return SafetensorsFile(path);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("--codebook={}: {}", path.string(), error.what()));
+    }
+  }
+
   SafetensorsFile file_;
 };
 
@@ -229,7 +237,7 @@ std::unique_ptr<CodebookSource> open_codebooks(const std::filesystem::path& file
                                                const model::ModelConfig& config,
                                                const CodebookUse& use,
                                                const std::string& model_fingerprint) {
-  CheckedFile checked{SafetensorsFile(file)};
+  CheckedFile checked(file);
   require_model(checked, model_fingerprint);
   return std::make_unique<FileCodebooks>(std::move(checked), config, use);
 }

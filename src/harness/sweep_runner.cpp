@@ -138,9 +138,9 @@ int most_ranks(const std::vector<RunSpec>& points) {
 }
 
 SweepCounts predict_sweep(const std::vector<RunSpec>& points, ResultFile& file) {
-  const std::vector<std::size_t> todo = remaining(points, file, Source::predicted);
-  SweepCounts counts = counts_before(points, todo.size());
-  for (const std::size_t index : todo) {
+  const std::vector<std::size_t> pending = remaining(points, file, Source::predicted);
+  SweepCounts counts = counts_before(points, pending.size());
+  for (const std::size_t index : pending) {
     const Result result = predict_point(make_point(points[index]));
     count(counts, result.status);
     file.append(to_json(result));
@@ -152,12 +152,12 @@ SweepCounts run_sweep(Session& session, const std::vector<RunSpec>& points, Resu
   TW_REQUIRE(session.is_root() == (file != nullptr), "the root alone writes records");
   // The root has read the file; the others hear from it what is left to do.
   const Json own = file != nullptr ? Json(remaining(points, *file, Source::measured)) : Json();
-  const auto todo = Json::parse(session.share(own.dump())).get<std::vector<std::size_t>>();
+  const auto pending = Json::parse(session.share(own.dump())).get<std::vector<std::size_t>>();
 
-  SweepCounts counts = counts_before(points, todo.size());
+  SweepCounts counts = counts_before(points, pending.size());
   std::optional<Progress> progress;
-  if (session.is_root()) progress.emplace(work_of(points, todo));
-  for (const std::size_t index : todo) {
+  if (session.is_root()) progress.emplace(work_of(points, pending));
+  for (const std::size_t index : pending) {
     const Point point = make_point(points[index]);
     if (progress && point.skip_reason.empty()) progress->start_point(label_of(point.spec));
     const std::optional<Result> result = run_or_explain(session, point, [&](double part) {

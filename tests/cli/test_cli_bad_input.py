@@ -91,7 +91,7 @@ BAD_OPTIONS = {
     ),
     "a codebook that is not there": (
         (*VIT, "--strategy", "trace-b", "--devices", "2", "--codebook", "absent.safetensors"),
-        ("absent.safetensors",),
+        ("--codebook=absent.safetensors",),
     ),
     "a codebook of another model": (
         (*VIT, "--strategy", "trace-b", "--devices", "2",

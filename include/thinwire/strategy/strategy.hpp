@@ -65,9 +65,10 @@ struct DeviceRole {
 
 /// What a pass leaves on a device; the views last until the next pass. With a terminal, only there.
 struct Output {
-  MatrixView<const float> values;  ///< logits [1, labels], embedding [1, hidden] on device 0,
-                                   ///< or the local rows' logits [n_p, vocabulary]; else empty
-  Slice rows;                      ///< global rows of `values` (language models)
+  /// Logits [1, labels] or an embedding [1, hidden] on device 0 (pipeline: on the last one), or the
+  /// local rows' logits [n_p, vocabulary]; else empty.
+  MatrixView<const float> values;
+  Slice rows;  ///< global rows of `values` (language models)
 };
 
 /// Looks into a pass: local hidden states and published payloads. Called outside compute, but
