@@ -22,29 +22,6 @@ Matrix<float> make_table(const Matrix<float>& codewords, model::WeightPlace plac
   return table;
 }
 
-void require_lookup(const Codebook& codebook, std::span<const Matrix<float>> tables,
-                    std::span<const std::int32_t> indices, MatrixView<const float> rows) {
-  TW_REQUIRE(!tables.empty(), "a codebook of {} codewords was made for searching alone",
-             codebook.codewords());
-  TW_REQUIRE(
-      rows.cols() == codebook.hidden() && std::ssize(indices) == rows.rows() * codebook.groups(),
-      "{} indices for rows [{}, {}] in {} groups of a codebook of width {}", indices.size(),
-      rows.rows(), rows.cols(), codebook.groups(), codebook.hidden());
-}
-
-/// Calls combine(codeword, piece of a row, width) for every group of every row.
-template <class Combine>
-void for_each_piece(std::span<const Matrix<float>> tables, std::span<const std::int32_t> indices,
-                    MatrixView<float> rows, const Combine& combine) {
-  const Index groups = std::ssize(tables), width = tables[0].cols();
-#pragma omp parallel for schedule(static) if (rows.size() >= kFloatsWorthThreads)
-  for (Index row = 0; row < rows.rows(); ++row)
-    for (Index g = 0; g < groups; ++g) {
-      const Index index = indices[static_cast<std::size_t>(row * groups + g)];
-      combine(&tables[static_cast<std::size_t>(g)](index, 0), &rows(row, g * width), width);
-    }
-}
-
 }  // namespace
 
 Codebook::Codebook(std::span<const Matrix<float>> groups, ops::Similarity similarity,
@@ -87,18 +64,18 @@ void Codebook::nearest(MatrixView<const float> x, int level, std::span<float> sc
 }
 
 void Codebook::lookup(std::span<const std::int32_t> indices, MatrixView<float> rows) const {
-  require_lookup(*this, tables_, indices, rows);
-  for_each_piece(tables_, indices, rows, [](const float* codeword, float* piece, Index width) {
-    std::copy_n(codeword, width, piece);
-  });
-}
-
-void Codebook::add(std::span<const std::int32_t> indices, MatrixView<float> rows) const {
-  require_lookup(*this, tables_, indices, rows);
-  for_each_piece(tables_, indices, rows, [](const float* codeword, float* piece, Index width) {
-#pragma omp simd
-    for (Index c = 0; c < width; ++c) piece[c] += codeword[c];
-  });
+  TW_REQUIRE(!tables_.empty(), "a codebook of {} codewords was made for searching alone",
+             codewords());
+  TW_REQUIRE(rows.cols() == hidden() && std::ssize(indices) == rows.rows() * groups(),
+             "{} indices for rows [{}, {}] in {} groups of a codebook of width {}", indices.size(),
+             rows.rows(), rows.cols(), groups(), hidden());
+  const Index count = groups(), width = tables_[0].cols();
+#pragma omp parallel for schedule(static) if (rows.size() >= kFloatsWorthThreads)
+  for (Index row = 0; row < rows.rows(); ++row)
+    for (Index g = 0; g < count; ++g) {
+      const Index index = indices[static_cast<std::size_t>(row * count + g)];
+      std::copy_n(&tables_[static_cast<std::size_t>(g)](index, 0), width, &rows(row, g * width));
+    }
 }
 
 }  // namespace thinwire::compress

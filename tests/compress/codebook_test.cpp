@@ -128,7 +128,7 @@ std::vector<std::int32_t> some_indices(Index rows, Index groups) {
   return indices;
 }
 
-TEST(Codebook, LookupGivesTheCodewordsAndAddAddsThem) {
+TEST(Codebook, LookupGivesTheCodewords) {
   for (const Shape shape : kShapes)
     for (const Index rows : {0, 1, 17, 1201}) {
       SCOPED_TRACE(testing::Message()
@@ -136,11 +136,9 @@ TEST(Codebook, LookupGivesTheCodewordsAndAddAddsThem) {
       const std::vector<Matrix<float>> groups = make_groups(shape);
       const Codebook codebook = make_codebook(groups, Similarity::cosine);
       const std::vector<std::int32_t> indices = some_indices(rows, shape.groups);
-      const Matrix<float> before = random_matrix(rows, codebook.hidden(), "before");
-      Matrix<float> looked_up(rows, codebook.hidden()), sums = test::copy_of(before.view());
+      Matrix<float> looked_up(rows, codebook.hidden());
 
       codebook.lookup(indices, looked_up.view());
-      codebook.add(indices, sums.view());
 
       for (Index r = 0; r < rows; ++r)
         for (Index c = 0; c < codebook.hidden(); ++c) {
@@ -148,7 +146,6 @@ TEST(Codebook, LookupGivesTheCodewordsAndAddAddsThem) {
           const Index k = indices[static_cast<std::size_t>(r * shape.groups + g)];
           const float expected = groups[static_cast<std::size_t>(g)](k, c % shape.width);
           ASSERT_EQ(looked_up(r, c), expected) << r << ", " << c;
-          ASSERT_EQ(sums(r, c), before(r, c) + expected) << r << ", " << c;
         }
     }
 }
@@ -169,7 +166,6 @@ TEST(Codebook, MadeForSearchingAloneCannotDequantise) {
   Matrix<float> rows(2, 48);
 
   EXPECT_THROW(codebook.lookup(std::array{0, 1}, rows.view()), Error);
-  EXPECT_THROW(codebook.add(std::array{0, 1}, rows.view()), Error);
 }
 
 TEST(Codebook, RefusesShapesThatDoNotFit) {
@@ -181,7 +177,7 @@ TEST(Codebook, RefusesShapesThatDoNotFit) {
   Operations counted;
 
   EXPECT_THROW(codebook.lookup(std::span(indices).first(5), rows.view()), Error);
-  EXPECT_THROW(codebook.add(indices, narrow.view()), Error);
+  EXPECT_THROW(codebook.lookup(indices, narrow.view()), Error);
   EXPECT_THROW(codebook.nearest(narrow.view(), 0, scratch, indices, counted), Error);
   EXPECT_THROW(codebook.nearest(rows.view(), 3, scratch, indices, counted), Error);
 }
@@ -217,7 +213,6 @@ TEST(Codebook, AllocatesNothingOnceARowCountIsKnown) {
   Operations counted;
   const auto pass = [&] {
     codebook.nearest(x.view(), kFinest, scratch, indices, counted);
-    codebook.add(indices, x.view());
     codebook.lookup(indices, x.view());
   };
   pass();

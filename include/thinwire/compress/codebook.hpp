@@ -32,8 +32,6 @@ class Codebook {
                std::span<std::int32_t> indices, Operations& counted) const;
   /// indices [n * G] -> rows [n, D]: the codewords. Needs Dequantise::yes.
   void lookup(std::span<const std::int32_t> indices, MatrixView<float> rows) const;
-  /// Adds the codewords instead (trace-nb: the running state plus c_i).
-  void add(std::span<const std::int32_t> indices, MatrixView<float> rows) const;
 
  private:
   std::vector<ops::NearestCodeword> searches_;  // one a group
