@@ -5,6 +5,7 @@
 
 #include "thinwire/base/error.hpp"
 #include "thinwire/ops/runtime.hpp"
+#include "thinwire/strategy/terminal.hpp"
 
 namespace thinwire::harness {
 namespace {
@@ -100,19 +101,6 @@ std::vector<Matrix<std::int32_t>> gather_indices(fabric::Transport& transport,
   return exchanges;
 }
 
-Index value_columns(const model::ModelConfig& config) {
-  switch (config.head) {
-    case model::HeadKind::language_model:
-      return config.vocabulary;
-    case model::HeadKind::mean_pooling:
-      return config.hidden;
-    case model::HeadKind::class_token:
-    case model::HeadKind::pooler:
-      break;
-  }
-  return config.labels;
-}
-
 }  // namespace
 
 Capture capture_pass(const model::Model& model, strategy::Strategy& strategy,
@@ -126,7 +114,7 @@ Capture capture_pass(const model::Model& model, strategy::Strategy& strategy,
   Capture capture;
   transport.meet();
   capture.values =
-      stack_rows<float>(transport, bytes_of(output.values), value_columns(model.config()));
+      stack_rows<float>(transport, bytes_of(output.values), strategy::answer_width(model.config()));
   const Index tokens = input.tokens(model.config());
   for (const PassObserver::Part& part : observer.parts())
     capture.hidden.push_back(place_rows(transport, part, tokens, model.config().hidden));

@@ -7,10 +7,8 @@ namespace thinwire::harness {
 
 StrategyTraits traits_of(std::string_view strategy) {
   const strategy::StrategyEntry& entry = find_named("strategy", strategy, strategy::strategies());
-  const bool splits_tokens =
-      entry.name != "single" && entry.name != "tensor" && entry.name != "pipeline";
   const bool is_trace = entry.codebooks && !entry.codebooks->is_squared();
-  return {.splits_tokens = splits_tokens, .overlaps = is_trace, .codebooks = entry.codebooks};
+  return {.splits_tokens = entry.splits_tokens, .overlaps = is_trace, .codebooks = entry.codebooks};
 }
 
 }  // namespace thinwire::harness

@@ -53,10 +53,7 @@ std::vector<Layout> layouts_of_all(std::span<const Layout> layouts) {
 std::vector<TerminalPlan> terminal_plans(std::span<const Layout> layouts,
                                          const model::ModelConfig& config, Collect collect) {
   std::vector<TerminalPlan> plans;
-  for (Layout layout : layouts) {
-    layout.device = 0;
-    plans.push_back(sequence_plan(layout, config, collect));
-  }
+  for (const Layout& layout : layouts) plans.push_back(sequence_plan(layout, config, collect));
   return plans;
 }
 
@@ -147,7 +144,7 @@ std::unique_ptr<Strategy> make_indexed(const model::Model& model, const Strategy
 }
 
 constexpr std::array kStrategies = {
-    StrategyEntry{"single", "one device runs every token", make_single, {}},
+    StrategyEntry{"single", "one device runs every token", make_single, {}, false},
     StrategyEntry{"voltage", "tokens split, full activations exchanged; exact", make_voltage, {}},
     StrategyEntry{"prism", "tokens split, segment means exchanged", make_prism, {}},
     StrategyEntry{"astra", "tokens split, block outputs exchanged as codeword indices",
@@ -163,11 +160,13 @@ constexpr std::array kStrategies = {
     StrategyEntry{"tensor",
                   "heads and feed-forward columns split, sums all-reduced; exact",
                   make_tensor_parallel,
-                  {}},
+                  {},
+                  false},
     StrategyEntry{"pipeline",
                   "blocks split, micro-batches passed from stage to stage; exact",
                   make_pipeline,
-                  {}}};
+                  {},
+                  false}};
 
 }  // namespace
 

@@ -199,8 +199,7 @@ void TensorParallel::report_hidden(const Pass& pass, Index index) const {
 std::vector<TerminalPlan> make_plans(std::span<const Layout> layouts,
                                      const model::ModelConfig& config, Collect collect) {
   std::vector<TerminalPlan> plans;
-  for (Layout layout : layouts) {
-    layout.device = 0;
+  for (const Layout& layout : layouts) {
     TerminalPlan plan = sequence_plan(layout, config, collect);
     for (TerminalShare& share : plan.shares) share.rows = {Slice{0, layout.tokens()}};
     plans.push_back(std::move(plan));

@@ -26,8 +26,8 @@ Index answer_width(const model::ModelConfig& config) {
   return config.labels;
 }
 
-TerminalPlan sequence_plan(const Layout& layout, const model::ModelConfig& config,
-                           Collect collect) {
+TerminalPlan sequence_plan(Layout layout, const model::ModelConfig& config, Collect collect) {
+  layout.device = 0;
   TerminalPlan plan{.layout = layout, .shares = {}, .answer = {}};
   for (const Slice& slice : layout.slices) {
     TerminalShare share;

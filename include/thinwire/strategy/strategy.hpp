@@ -100,6 +100,7 @@ struct StrategyEntry {
   std::unique_ptr<Strategy> (*make)(const model::Model&, const StrategyOptions&, const DeviceRole&);
   /// The codebooks it needs, with its default switches; nothing for strategies without.
   std::optional<compress::CodebookUse> codebooks;
+  bool splits_tokens = true;  ///< the sequence-parallel family: its exchanges may overlap
 };
 std::span<const StrategyEntry> strategies();
 std::vector<std::string_view> strategy_names();

@@ -26,7 +26,7 @@ struct TerminalPlan {
 };
 
 /// The plan of the sequence-parallel family: a device's copies and its own rows.
-TerminalPlan sequence_plan(const Layout& layout, const model::ModelConfig& config, Collect collect);
+TerminalPlan sequence_plan(Layout layout, const model::ModelConfig& config, Collect collect);
 
 /// Values of a row of an answer: labels, hidden (a mean), or vocabulary.
 Index answer_width(const model::ModelConfig& config);
