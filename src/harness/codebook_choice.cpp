@@ -5,8 +5,8 @@
 
 #include "thinwire/base/error.hpp"
 #include "thinwire/compress/hierarchy.hpp"
+#include "thinwire/harness/point.hpp"
 #include "thinwire/harness/strategy_traits.hpp"
-#include "thinwire/model/weight_source.hpp"
 
 namespace thinwire::harness {
 namespace {
@@ -48,12 +48,6 @@ void fill(RunSpec& spec, std::span<const Index> levels) {
   spec.active_codewords = levels[static_cast<std::size_t>(level)];
 }
 
-/// Of the weights that the spec's model has; hashing a file takes a moment.
-std::string model_fingerprint(const RunSpec& spec, const model::ModelConfig& config) {
-  return model::is_preset(spec.model) ? model::random_weights(config, spec.seed)->fingerprint()
-                                      : model::open_checkpoint(spec.model).weights->fingerprint();
-}
-
 }  // namespace
 
 std::optional<compress::CodebookUse> codebook_use(const RunSpec& spec) {
@@ -86,8 +80,9 @@ std::optional<CodebookChoice> resolve_codebook(RunSpec& spec, const model::Model
   const std::optional<compress::CodebookUse> use = codebook_use(spec);
   if (!use) return std::nullopt;
   const bool is_file = spec.has_codebook_file();
+  // Hashing the weights takes a moment, and random codebooks fit every model.
   const auto source =
-      open_codebooks(spec, *use, config, is_file ? model_fingerprint(spec, config) : "");
+      open_codebooks(spec, *use, config, is_file ? open_weights(spec, config)->fingerprint() : "");
   require_input(!spec.codewords || *spec.codewords == source->codewords(),
                 "--codewords={}: the codebooks of {} have {} (leave --codewords away)",
                 spec.codewords.value_or(0), spec.codebook, source->codewords());

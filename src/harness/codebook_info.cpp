@@ -99,7 +99,7 @@ Json codebook_info(const CodebookInfoSpec& spec) {
       setting, spec.groups.value_or(parse_integer(metadata_or(metadata, "groups", "1"))));
 
   ops::set_threads(spec.threads);
-  const auto weights = open_weights(point);
+  const auto weights = open_weights(point.spec, point.config);
   const model::Model model(point.config, *weights, {std::pmr::new_delete_resource()});
   const auto source = compress::open_codebooks(spec.file, point.config, use, model.fingerprint());
   const compress::CodebookSet set(model, use, *source, {std::pmr::new_delete_resource()});

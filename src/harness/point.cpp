@@ -7,7 +7,6 @@
 #include "thinwire/harness/check_spec.hpp"
 
 namespace thinwire::harness {
-namespace {
 
 model::ModelConfig resolve_config(const RunSpec& spec) {
   const bool is_checkpoint =
@@ -20,6 +19,8 @@ model::ModelConfig resolve_config(const RunSpec& spec) {
     config.max_tokens = std::max(config.max_tokens, config.tokens);
   return config;
 }
+
+namespace {
 
 eval::Sample resolve_sample(const Point& point) {
   if (point.spec.input.empty()) {
@@ -67,10 +68,10 @@ void require_fit(const Point& point) {
   require_input(point.skip_reason.empty(), "{}", point.skip_reason);
 }
 
-std::unique_ptr<model::WeightSource> open_weights(const Point& point) {
-  if (model::is_preset(point.spec.model))
-    return model::random_weights(point.config, point.spec.seed);
-  return model::open_checkpoint(point.spec.model).weights;
+std::unique_ptr<model::WeightSource> open_weights(const RunSpec& spec,
+                                                  const model::ModelConfig& config) {
+  if (model::is_preset(spec.model)) return model::random_weights(config, spec.seed);
+  return model::open_checkpoint(spec.model).weights;
 }
 
 }  // namespace thinwire::harness

@@ -37,20 +37,20 @@ Value ratio(const Number& a, const Number& b) {
 // ---- bits ------------------------------------------------------------------------------------
 
 Value bits_per_exchange(const CellContext& context) {
-  return scaled(number_in(context.record, "traffic", "nominal_bits_per_exchange"), 1);
+  return number_in(context.record, "traffic", "nominal_bits_per_exchange");
 }
 Value bits_first_exchange(const CellContext& context) {
-  return scaled(number_in(context.record, "traffic", "nominal_bits_first_exchange"), 1);
+  return number_in(context.record, "traffic", "nominal_bits_first_exchange");
 }
 Value bits_per_inference(const CellContext& context) {
-  return scaled(number_in(context.record, "traffic", "nominal_bits_per_inference"), 1);
+  return number_in(context.record, "traffic", "nominal_bits_per_inference");
 }
 
 Number compression(const Json* record) {
   return number_in(record, "traffic", "compression_rate");
 }
 Value compression_ratio(const CellContext& context) {
-  return scaled(compression(context.record), 1);
+  return compression(context.record);
 }
 
 /// The ASTRA that TRACE compares with: one group, 16-bit indices.

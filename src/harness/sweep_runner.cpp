@@ -49,10 +49,10 @@ std::vector<std::size_t> remaining(const std::vector<RunSpec>& points, const Res
   for (std::size_t i = 0; i < points.size(); ++i) {
     const auto [entry, is_new] = models.try_emplace(points[i].model);
     if (is_new) entry->second = folder_fingerprint(points[i]);
-    const Point point = make_point(points[i]);  // with the codebook's levels resolved
-    const Fingerprints fingerprints{entry->second,
-                                    point.codebook ? point.codebook->fingerprint : ""};
-    if (!file.finished_ids().contains(spec_id(point.spec, to_string(source), fingerprints)))
+    RunSpec spec = points[i];
+    const auto codebook = resolve_codebook(spec, resolve_config(spec));  // an id names its level
+    const Fingerprints fingerprints{entry->second, codebook ? codebook->fingerprint : ""};
+    if (!file.finished_ids().contains(spec_id(spec, to_string(source), fingerprints)))
       indices.push_back(i);
   }
   return indices;
@@ -117,7 +117,7 @@ std::optional<Result> run_or_explain(Session& session, const Point& point,
 Result predict_point(const Point& point) {
   if (!point.skip_reason.empty()) return skipped(point, Source::predicted);
   Result result{.spec = point.spec, .source = Source::predicted, .predictions = point.predictions};
-  result.model_fingerprint = open_weights(point)->fingerprint();
+  result.model_fingerprint = open_weights(point.spec, point.config)->fingerprint();
   for (const model::ModelInput& sequence : point.sample.sequences)
     result.tokens.push_back(sequence.tokens(point.config));
   result.environment = environment({});

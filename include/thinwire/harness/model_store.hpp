@@ -1,10 +1,8 @@
 #pragma once
-#include <memory>
 #include <optional>
 #include <string>
 
-#include "thinwire/fabric/mpi_session.hpp"
-#include "thinwire/fabric/node_memory.hpp"
+#include "thinwire/harness/node_place.hpp"
 #include "thinwire/harness/point.hpp"
 #include "thinwire/model/model.hpp"
 
@@ -14,17 +12,16 @@ namespace thinwire::harness {
 class ModelStore {
  public:
   /// `mpi` is null for a process alone: the weights are on its heap.
-  explicit ModelStore(fabric::MpiSession* mpi) : mpi_(mpi) {}
+  explicit ModelStore(fabric::MpiSession* mpi) : place_(mpi) {}
 
   /// Collective over all ranks of the session.
   const model::Model& model_for(const Point& point);
   /// Bytes of weights that the node holds once, for all its ranks; 0 without MPI.
-  std::int64_t shared_bytes() const { return memory_ ? memory_->used_bytes() : 0; }
+  std::int64_t shared_bytes() const { return place_.used_bytes(); }
 
  private:
-  fabric::MpiSession* mpi_;
   std::string key_;
-  std::optional<fabric::NodeMemory> memory_;  // outlives the model that lies in it
+  NodePlace place_;  // outlives the model that lies in it
   std::optional<model::Model> model_;
 };
 

@@ -32,7 +32,11 @@ Point make_point(RunSpec spec);
 /// Throws InputError with the reason when the point was skipped: a single run must fit.
 void require_fit(const Point& point);
 
-/// The weights that a point runs with.
-std::unique_ptr<model::WeightSource> open_weights(const Point& point);
+/// The model that a spec means, with the tokens it asks for.
+model::ModelConfig resolve_config(const RunSpec& spec);
+
+/// The weights that a spec runs with.
+std::unique_ptr<model::WeightSource> open_weights(const RunSpec& spec,
+                                                  const model::ModelConfig& config);
 
 }  // namespace thinwire::harness
