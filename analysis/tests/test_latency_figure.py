@@ -2,7 +2,7 @@ import matplotlib.image
 import pytest
 
 from synthetic import PUBLISHED
-from thinwire_analysis import latency_figure
+from thinwire_analysis import figures, latency_figure
 from thinwire_analysis.frame import links_frame
 
 
@@ -10,7 +10,7 @@ from thinwire_analysis.frame import links_frame
 def drawn(sweep, tmp_path, monkeypatch):
     """The figure object and the file that drawing left."""
     kept = {}
-    monkeypatch.setattr(latency_figure.plt, "close", lambda figure: kept.update(figure=figure))
+    monkeypatch.setattr(figures.plt, "close", lambda figure: kept.update(figure=figure))
     path = tmp_path / "latency.png"
     latency_figure.draw_latency(links_frame(sweep), PUBLISHED, "title", path)
     return kept["figure"], path

@@ -1,13 +1,8 @@
 """The latency-versus-bandwidth figure: one panel a number of devices."""
 
-import matplotlib
-
-matplotlib.use("Agg")  # writes files; there may be no display
-
-from matplotlib import pyplot as plt  # noqa: E402
-
-from thinwire_analysis import palette  # noqa: E402
-from thinwire_analysis.latency import single_latency_s  # noqa: E402
+from thinwire_analysis import palette
+from thinwire_analysis.figures import panels
+from thinwire_analysis.latency import single_latency_s
 
 SINGLE_COLOUR = palette.SINGLE
 VOLTAGE_COLOUR = palette.colour("voltage")
@@ -21,18 +16,11 @@ def draw_latency(frame, published, title, path):
     A star is a published cut, taken from this figure's own single device.
     """
     counts = sorted(int(p) for p in frame[frame.strategy != "single"].devices.unique())
-    figure, axes = plt.subplots(
-        1, len(counts), figsize=(4.6 * len(counts), 4.0), sharey=True, squeeze=False
-    )
-    for axis, devices in zip(axes[0], counts):
-        _draw_panel(axis, frame, published, devices)
-    axes[0][0].set_ylim(bottom=0)  # shared, so only after every panel has its curves
-    axes[0][0].set_ylabel("latency of one inference (ms)")
-    _share_legend(figure, axes[0])
-    figure.suptitle(title, fontsize=11)
-    figure.tight_layout(rect=(0, 0.1, 1, 1))
-    figure.savefig(path, dpi=160)
-    plt.close(figure)
+    with panels(path, title, len(counts), size=(4.6, 4.0), share_y=True) as axes:
+        for axis, devices in zip(axes, counts):
+            _draw_panel(axis, frame, published, devices)
+        axes[0].set_ylim(bottom=0)  # shared, so only after every panel has its curves
+        axes[0].set_ylabel("latency of one inference (ms)")
 
 
 def _draw_panel(axis, frame, published, devices):
@@ -82,13 +70,3 @@ def _draw_published(axis, published, point, single_ms):
         color="#F0E442", markeredgecolor=SINGLE_COLOUR, linestyle="none", zorder=5,
         label=f"published cut at {published.rate_mbps:g} Mbps, L = {point[1]}",
     )  # fmt: skip
-
-
-def _share_legend(figure, axes):
-    entries = {}
-    for axis in axes:
-        handles, labels = axis.get_legend_handles_labels()
-        entries.update(zip(labels, handles))
-    figure.legend(
-        entries.values(), entries.keys(), loc="lower center", ncol=3, fontsize=9, frameon=False
-    )

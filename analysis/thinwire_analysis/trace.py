@@ -40,6 +40,7 @@ class Reproduction:
     """What was found; `checks` are in the order of the summary, `frames` by sweep."""
 
     frames: dict
+    cells: list
     timelines: dict
     checks: list
     environment: dict
@@ -70,6 +71,7 @@ def reproduce(results, schema):
     verdicts += trace_checks.check_ratios(frames["trace-ratios"])
     return Reproduction(
         frames=frames,
+        cells=cells,
         timelines={name: load_events(results / f"timeline-{name}.json") for name in TIMELINES},
         checks=verdicts,
         environment=finished(records["trace-latency"])[0]["environment"],
@@ -91,7 +93,7 @@ def write_outputs(found, results, out):
     trace_figures.draw_tensor(frames["tensor"], TENSOR_DEVICES, out / "tensor.png")
     draw_timelines(found.timelines, TIMELINE_LAYER, out / "timelines.png")
     tables = {
-        "astra-ratios": trace_tables.ratios_table(frames["trace-ratios"]),
+        "astra-ratios": trace_tables.ratios_table(frames["trace-ratios"], found.cells),
         "topologies": trace_tables.topologies_table(frames["topologies"]),
         "tensor-crossings": trace_tables.tensor_table(frames["tensor"]),
         "bert-share": trace_tables.share_table(frames["bert-share"]),
