@@ -14,6 +14,7 @@
 namespace thinwire::cost {
 namespace {
 
+using test::input_error_of;
 using test::make_tiny;
 using test::make_workload;
 using test::sum;
@@ -25,15 +26,6 @@ constexpr std::array<std::string_view, 4> kPresets = {"vit-base-16", "bert-base"
 
 Operations single(std::string_view preset) {
   return predict(make_workload(preset, "single", 1)).device_operations[0];
-}
-
-std::string input_error_of(const Workload& workload) {
-  try {
-    predict(workload);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(TensorPrediction, DividesProductsAndRepeatsNormsAndResiduals) {

@@ -15,6 +15,7 @@ namespace thinwire::cost {
 namespace {
 
 using compress::Buffers;
+using test::input_error_of;
 using test::make_tiny;
 using test::make_workload;
 using test::sum;
@@ -43,15 +44,6 @@ double block_flops(const Workload& workload) {
   const Prediction prediction = predict(workload);
   const Operations work = sum(prediction.exchanges[4].window) + sum(prediction.exchanges[5].before);
   return static_cast<double>(flops(work, Convention::paper));
-}
-
-std::string input_error_of(const Workload& workload) {
-  try {
-    predict(workload);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(CompressionRatio, IsTraceFigure7) {

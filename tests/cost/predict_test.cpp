@@ -11,6 +11,7 @@
 namespace thinwire::cost {
 namespace {
 
+using test::input_error_of;
 using test::make_tiny;
 using test::make_workload;
 using test::sum;
@@ -19,15 +20,6 @@ using test::tiny_vit;
 
 constexpr std::array<std::string_view, 4> kPresets = {"vit-base-16", "bert-base", "gpt2",
                                                       "vivit-base-16x2"};
-
-std::string input_error_of(const Workload& workload) {
-  try {
-    predict(workload);
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 Workload mean_pooling(std::string_view strategy, int devices, Index segments = 0) {
   Workload workload = make_workload("bert-base", strategy, devices, segments);

@@ -1,7 +1,9 @@
 #pragma once
 #include <span>
+#include <string>
 #include <string_view>
 
+#include "thinwire/base/error.hpp"
 #include "thinwire/cost/workload.hpp"
 
 namespace thinwire::cost::test {
@@ -69,6 +71,16 @@ inline Operations sum(std::span<const Operations> parts) {
   Operations total;
   for (const Operations& part : parts) total += part;
   return total;
+}
+
+/// Why it cannot be predicted; "no error" when it can.
+inline std::string input_error_of(const Workload& workload) {
+  try {
+    predict(workload);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
 }
 
 }  // namespace thinwire::cost::test

@@ -8,7 +8,7 @@
 #include "devices.hpp"
 #include "ring_values.hpp"
 #include "schedule.hpp"
-#include "session.hpp"
+#include "support/mpi_session.hpp"
 #include "terminal_schedule.hpp"
 #include "thinwire/fabric/fabric.hpp"
 #include "thinwire/fabric/ring_all_reduce.hpp"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "devices.hpp"
-#include "session.hpp"
+#include "support/mpi_session.hpp"
 #include "thinwire/base/error.hpp"
 
 namespace thinwire::fabric {

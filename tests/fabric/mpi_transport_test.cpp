@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "devices.hpp"
-#include "session.hpp"
+#include "support/mpi_session.hpp"
 #include "thinwire/base/error.hpp"
 
 namespace thinwire::fabric {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "devices.hpp"
-#include "session.hpp"
+#include "support/mpi_session.hpp"
 #include "thinwire/base/error.hpp"
 
 namespace thinwire::fabric {

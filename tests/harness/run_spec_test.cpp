@@ -11,17 +11,7 @@ namespace thinwire::harness {
 namespace {
 
 using test::mentions;
-
-/// The message of the InputError, or "" when there is none.
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "";
-}
+using test::message_of;
 
 std::string refusal(const KeyValues& given) {
   return message_of([&] { make_run_spec(given); });

@@ -4,7 +4,7 @@
 
 #include "support/golden.hpp"
 #include "support/local_run.hpp"
-#include "thinwire/fabric/mpi_session.hpp"
+#include "support/mpi_session.hpp"
 
 namespace thinwire {
 namespace {
@@ -13,12 +13,6 @@ using strategy::StrategyOptions;
 
 class ModelParallelOverMpi : public testing::TestWithParam<const char*> {
  protected:
-  static std::unique_ptr<fabric::MpiSession> make_session() {
-    int argc = 0;
-    char** argv = nullptr;
-    return std::make_unique<fabric::MpiSession>(argc, argv);
-  }
-
   void expect_same_as_threads(const char* strategy, const StrategyOptions& options) {
     SCOPED_TRACE(strategy);
     fabric::Transport& world = session_->world();
@@ -53,7 +47,7 @@ class ModelParallelOverMpi : public testing::TestWithParam<const char*> {
               1e-4);
   }
 
-  std::unique_ptr<fabric::MpiSession> session_ = make_session();
+  std::unique_ptr<fabric::MpiSession> session_ = fabric::test::make_session();
   model::Model model_ = test::load_model(test::kGoldenFolder / "models" / GetParam());
   model::ModelInput input_ = model::random_input(
       model_.config(), model_.config().is_text() ? 23 : model_.config().tokens, 7);

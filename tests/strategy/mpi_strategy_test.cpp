@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/codebooks.hpp"
-#include "thinwire/fabric/mpi_session.hpp"
+#include "support/mpi_session.hpp"
 #include "thinwire/harness/capture.hpp"
 
 namespace thinwire {
@@ -13,12 +13,6 @@ constexpr const char* kModels[] = {"vit-tiny", "bert-tiny", "gpt2-tiny", "vivit-
 
 class OverMpi : public testing::TestWithParam<const char*> {
  protected:
-  static std::unique_ptr<fabric::MpiSession> make_session() {
-    int argc = 0;
-    char** argv = nullptr;
-    return std::make_unique<fabric::MpiSession>(argc, argv);
-  }
-
   void expect_same_as_threads(const char* strategy, const strategy::StrategyOptions& options) {
     SCOPED_TRACE(strategy);
     fabric::Transport& world = session_->world();
@@ -52,7 +46,7 @@ class OverMpi : public testing::TestWithParam<const char*> {
     }
   }
 
-  std::unique_ptr<fabric::MpiSession> session_ = make_session();
+  std::unique_ptr<fabric::MpiSession> session_ = fabric::test::make_session();
   model::Model model_ = test::load_model(test::kGoldenFolder / "models" / GetParam());
   model::ModelInput input_ = model::random_input(
       model_.config(), model_.config().is_text() ? 23 : model_.config().tokens, 7);
