@@ -55,7 +55,10 @@ std::string link_name(const Json& link) {
     name = rate_name(rates);
   const double latency_s = link.at("latency_s");
   if (latency_s > 0) name += fmt::format(", {}", to_string(Seconds(latency_s)));
-  return fmt::format("{}, {}", name, link.at("topology").get<std::string>());
+  name += ", " + link.at("topology").get<std::string>();
+  if (const std::string overhead = link.value("overhead", "none"); overhead != "none")
+    name += ", " + overhead;
+  return name;
 }
 
 }  // namespace thinwire::cli

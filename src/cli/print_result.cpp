@@ -133,6 +133,26 @@ void print_memory(const Json& record) {
   fmt::print("\n");
 }
 
+/// Of the clocks on which devices compute at once.
+void print_cores(const Json& record) {
+  const Json& contended = record.at("time").at("contended");
+  if (contended.is_null()) return;
+  fmt::print("  cores       ");
+  int rank = 0;
+  for (const Json& place : record.at("environment").at("placement")) {
+    const Json& bound = place.at("bound_cores");
+    fmt::print("{}rank {} {}{}", rank == 0 ? "" : "; ", rank,
+               bound.is_null() ? "unbound on " : "on ",
+               (bound.is_null() ? place.at("allowed_cores") : bound).get<std::string>());
+    if (record.at("environment").at("hosts") > 1)
+      fmt::print(" of host {}", place.at("host").get<int>());
+    ++rank;
+  }
+  fmt::print("{}\n", contended.get<bool>()
+                         ? "\n              CONTENDED: more threads than cores, times are too long"
+                         : "");
+}
+
 }  // namespace
 
 void print_record(const Json& record) {
@@ -142,6 +162,7 @@ void print_record(const Json& record) {
   print_operations(record);
   print_traffic(record);
   print_memory(record);
+  print_cores(record);
   print_times(record);
   if (!record.at("answer").is_null()) print_answer(record.at("answer"));
 }

@@ -2,6 +2,7 @@
 #include <array>
 #include <utility>
 
+#include "fabric/native_fabric.hpp"
 #include "fabric/throttled_fabric.hpp"
 #include "fabric/virtual_fabric.hpp"
 #include "thinwire/base/error.hpp"
@@ -20,7 +21,8 @@ constexpr std::array kClocks = {
                "virtual time: compute is measured, one device at a time; the link is computed"},
     ClockEntry{Clock::modelled, "modelled",
                "virtual time: compute = operations / device rate; deterministic"},
-    ClockEntry{Clock::throttled, "throttled", "wall clock, the senders are paced in real time"}};
+    ClockEntry{Clock::throttled, "throttled", "wall clock, the senders are paced in real time"},
+    ClockEntry{Clock::native, "native", "wall clock over the network that MPI uses, as it is"}};
 
 const ClockEntry& entry_of(Clock clock) {
   return *std::ranges::find(kClocks, clock, &ClockEntry::clock);
@@ -38,21 +40,30 @@ void check_options(const FabricOptions& options, int devices, int hosts) {
   if (!options.slowness.empty()) check_per_device("slowness", options.slowness, devices);
   if (options.clock == Clock::modelled)
     check_per_device("device-gflops", options.device_flops_per_s, devices);
-  if (options.clock != Clock::throttled) return;
+  if (!is_wall_clock(options.clock)) return;
   require_input(options.links.size() == 1,
-                "clock 'throttled' was given {} link settings: it runs one at a time",
-                options.links.size());
+                "clock '{}' was given {} link settings: it runs one at a time",
+                to_string(options.clock), options.links.size());
   require_input(std::ranges::all_of(options.slowness, [](double value) { return value == 1; }),
-                "clock 'throttled' cannot slow a device down: use 'emulated' with slowness");
-  require_input(options.links.front().topology != Topology::shared || hosts == 1,
+                "clock '{}' cannot slow a device down: use 'emulated' with slowness",
+                to_string(options.clock));
+  require_input(options.clock == Clock::native ||
+                    options.links.front().topology != Topology::shared || hosts == 1,
                 "topology 'shared' under clock 'throttled' needs all ranks on one host, they are "
                 "on {}",
                 hosts);
 }
 
 std::unique_ptr<Fabric> make_checked(Transport& all, Transport* devices, FabricOptions options) {
-  if (options.clock == Clock::throttled)
-    return std::make_unique<ThrottledFabric>(all, devices, std::move(options));
+  switch (options.clock) {
+    case Clock::throttled:
+      return std::make_unique<ThrottledFabric>(all, devices, std::move(options));
+    case Clock::native:
+      return std::make_unique<NativeFabric>(all, devices, std::move(options));
+    case Clock::emulated:
+    case Clock::modelled:
+      break;
+  }
   return std::make_unique<VirtualFabric>(all, devices, std::move(options));
 }
 

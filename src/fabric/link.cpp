@@ -47,6 +47,29 @@ Rate Link::between(int from, int to) const {
   return std::min(rate_of(from), rate_of(to));
 }
 
+PacketOverhead parse_overhead(std::string_view text) {
+  if (text == "none") return {};
+  if (text == "tcp") return kTcpOverhead;
+  const std::vector<std::string> parts = split(text, '/');
+  require_input(parts.size() == 2, "'{}' is neither none, tcp nor HEADERS/PAYLOAD (66B/1448B)",
+                text);
+  const PacketOverhead overhead{Bytes::parse(parts[0]).count(), Bytes::parse(parts[1]).count()};
+  require_input(overhead.payload_bytes > 0, "'{}': a packet carries at least 1 byte", text);
+  return overhead;
+}
+
+std::string to_string(const PacketOverhead& overhead) {
+  if (overhead.header_bytes == 0) return "none";
+  if (overhead == kTcpOverhead) return "tcp";
+  return fmt::format("{}B/{}B", overhead.header_bytes, overhead.payload_bytes);
+}
+
+std::int64_t Link::bytes_on_link(std::int64_t message_bytes) const {
+  const std::int64_t packets =
+      (message_bytes + overhead.payload_bytes - 1) / overhead.payload_bytes;
+  return message_bytes + packets * overhead.header_bytes;
+}
+
 std::vector<Rate> parse_rates(std::string_view text) {
   std::vector<Rate> rates;
   for (const std::string& part : split(text, ':')) rates.push_back(Rate::parse(part));
@@ -63,8 +86,10 @@ std::string rates_to_string(const std::vector<Rate>& rates) {
 }
 
 std::string to_string(const Link& link) {
-  return fmt::format("{}, {}, {}", rates_to_string(link.rates), to_string(link.latency),
-                     to_string(link.topology));
+  const std::string overhead = to_string(link.overhead);
+  return fmt::format("{}, {}, {}{}", rates_to_string(link.rates), to_string(link.latency),
+                     to_string(link.topology),
+                     overhead == "none" ? "" : fmt::format(", overhead {}", overhead));
 }
 
 }  // namespace thinwire::fabric

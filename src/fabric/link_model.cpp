@@ -131,12 +131,13 @@ void LinkModel::serve_queue(std::span<const double> ready_s, std::span<double> l
 
 Transfer LinkModel::occupy(const Message& message, double start_s, Rate rate,
                            std::vector<Transfer>* log) {
-  const double end_s = start_s + rate.seconds_for(8.0 * static_cast<double>(message.bytes));
+  const std::int64_t bits = 8 * link_.bytes_on_link(message.bytes);
+  const double end_s = start_s + rate.seconds_for(static_cast<double>(bits));
   const Transfer transfer{message.from, message.to, start_s, end_s,
                           end_s + link_.latency.value_s()};
   transmitter_free_s_[at(message.from)] = end_s;
   medium_free_s_ = std::max(medium_free_s_, end_s);
-  link_bits_ += 8 * message.bytes;
+  link_bits_ += bits;
   if (log != nullptr) log->push_back(transfer);
   return transfer;
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -90,22 +89,6 @@ int MpiSession::node_rank() const {
 }
 int MpiSession::node_size() const {
   return impl_->node.size();
-}
-
-std::string MpiSession::binding() const {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (::sched_getaffinity(0, sizeof(cores), &cores) != 0) return "unknown";
-  std::string text;
-  for (std::size_t first = 0; first < CPU_SETSIZE; ++first) {
-    if (!CPU_ISSET(first, &cores)) continue;
-    std::size_t last = first;
-    while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &cores)) ++last;
-    text += text.empty() ? "" : ",";
-    text += first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
-    first = last;
-  }
-  return text;
 }
 
 std::unique_ptr<Transport> MpiSession::first_ranks(int devices) {

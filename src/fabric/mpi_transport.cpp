@@ -11,8 +11,13 @@
 namespace thinwire::fabric {
 namespace {
 
-constexpr std::array kNames = {"MPI_Allgather", "MPI_Allgatherv", "MPI_Gatherv",
-                               "MPI_Ibarrier",  "MPI_Scatterv",   "MPI_Sendrecv"};
+struct Names {
+  const char *blocking, *polled;
+};
+constexpr std::array kNames = {
+    Names{"MPI_Allgather", "MPI_Iallgather"}, Names{"MPI_Allgatherv", "MPI_Iallgatherv"},
+    Names{"MPI_Barrier", "MPI_Ibarrier"},     Names{"MPI_Gatherv", "MPI_Igatherv"},
+    Names{"MPI_Scatterv", "MPI_Iscatterv"},   Names{"MPI_Sendrecv", "MPI_Isend"}};
 
 int to_count(std::int64_t bytes) {
   TW_REQUIRE(bytes >= 0 && bytes <= INT_MAX, "{} bytes in one call: MPI counts end at {}", bytes,
@@ -41,6 +46,7 @@ MpiTransport::MpiTransport(Communicator all, Communicator node, Turn& turn)
   const int is_leader = node_.rank() == 0 ? 1 : 0;
   check_mpi(MPI_Allreduce(&is_leader, &hosts_, 1, MPI_INT, MPI_SUM, all_.handle()),
             "MPI_Allreduce");
+  check_mpi(MPI_Allreduce(&rank_, &host_, 1, MPI_INT, MPI_MIN, node_.handle()), "MPI_Allreduce");
 }
 
 void MpiTransport::meet() {
@@ -54,18 +60,43 @@ void MpiTransport::meet_on_this_host() {
   if (!barrier_.meet(node_size_, is_abandoned_)) throw Error("this rank left the others");
 }
 
-/// MPI_Barrier would spin; MPI_Test between growing naps leaves the core to the others.
+/// MPI_Barrier would spin.
 void MpiTransport::meet_other_hosts() {
   MPI_Request request = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibarrier(leaders_.handle(), &request), "MPI_Ibarrier");
-  ++calls_[kIbarrier];
-  std::chrono::microseconds nap{5};
-  for (int is_done = 0; is_done == 0;) {
-    check_mpi(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (is_done != 0) break;
+  ++calls_[kBarrier].polled;
+  finish({&request, 1}, true);
+}
+
+template <class Block, class Start>
+void MpiTransport::call(Function function, Block block, Start start) {
+  if (may_nap_ == nullptr) {
+    ++calls_[function].blocking;
+    check_mpi(block(), kNames[function].blocking);
+    return;
+  }
+  MPI_Request request = MPI_REQUEST_NULL;
+  ++calls_[function].polled;
+  check_mpi(start(&request), kNames[function].polled);
+  finish({&request, 1}, *may_nap_);
+}
+
+/// MPI_Testall between growing naps leaves the core to those who compute.
+void MpiTransport::finish(std::span<MPI_Request> requests, const std::atomic<bool>& may_nap,
+                          MPI_Status* statuses) {
+  constexpr std::chrono::microseconds kShortest{5}, kLongest{100};
+  std::chrono::microseconds nap = kShortest;
+  for (int is_done = 0;;) {
+    check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &is_done, statuses),
+              "MPI_Testall");
+    if (is_done != 0) return;
     if (is_abandoned_) throw Error("this rank left the others");
+    if (!may_nap) {
+      std::this_thread::yield();
+      continue;
+    }
     std::this_thread::sleep_for(nap);
-    nap = std::min(2 * nap, std::chrono::microseconds{100});
+    nap = std::min(2 * nap, kLongest);
   }
 }
 
@@ -73,19 +104,33 @@ void MpiTransport::all_gather(std::span<const std::byte> mine, std::span<std::by
   TW_REQUIRE(all.size() == mine.size() * counts_.size(), "{} ranks' {} bytes into {}", size_,
              mine.size(), all.size());
   const int count = to_count(std::ssize(mine));
-  ++calls_[kAllgather];
-  check_mpi(MPI_Allgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE, all_.handle()),
-            "MPI_Allgather");
+  call(
+      kAllgather,
+      [&] {
+        return MPI_Allgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE,
+                             all_.handle());
+      },
+      [&](MPI_Request* request) {
+        return MPI_Iallgather(mine.data(), count, MPI_BYTE, all.data(), count, MPI_BYTE,
+                              all_.handle(), request);
+      });
 }
 
 void MpiTransport::all_gatherv(std::span<const std::byte> mine, std::span<const std::int64_t> sizes,
                                std::span<std::byte> all) {
   const std::int64_t total = lay_out(mine.size(), sizes);
   TW_REQUIRE(total <= std::ssize(all), "{} bytes into a buffer of {}", total, all.size());
-  ++calls_[kAllgatherv];
-  check_mpi(MPI_Allgatherv(mine.data(), to_count(std::ssize(mine)), MPI_BYTE, all.data(),
-                           counts_.data(), displacements_.data(), MPI_BYTE, all_.handle()),
-            "MPI_Allgatherv");
+  const int count = to_count(std::ssize(mine));
+  call(
+      kAllgatherv,
+      [&] {
+        return MPI_Allgatherv(mine.data(), count, MPI_BYTE, all.data(), counts_.data(),
+                              displacements_.data(), MPI_BYTE, all_.handle());
+      },
+      [&](MPI_Request* request) {
+        return MPI_Iallgatherv(mine.data(), count, MPI_BYTE, all.data(), counts_.data(),
+                               displacements_.data(), MPI_BYTE, all_.handle(), request);
+      });
 }
 
 void MpiTransport::gatherv(int root, std::span<const std::byte> mine,
@@ -93,10 +138,17 @@ void MpiTransport::gatherv(int root, std::span<const std::byte> mine,
   const std::int64_t total = lay_out(mine.size(), sizes);
   TW_REQUIRE(rank_ != root || total <= std::ssize(all), "{} bytes into a buffer of {}", total,
              all.size());
-  ++calls_[kGatherv];
-  check_mpi(MPI_Gatherv(mine.data(), to_count(std::ssize(mine)), MPI_BYTE, all.data(),
-                        counts_.data(), displacements_.data(), MPI_BYTE, root, all_.handle()),
-            "MPI_Gatherv");
+  const int count = to_count(std::ssize(mine));
+  call(
+      kGatherv,
+      [&] {
+        return MPI_Gatherv(mine.data(), count, MPI_BYTE, all.data(), counts_.data(),
+                           displacements_.data(), MPI_BYTE, root, all_.handle());
+      },
+      [&](MPI_Request* request) {
+        return MPI_Igatherv(mine.data(), count, MPI_BYTE, all.data(), counts_.data(),
+                            displacements_.data(), MPI_BYTE, root, all_.handle(), request);
+      });
 }
 
 void MpiTransport::scatterv(int root, std::span<const std::byte> all,
@@ -104,21 +156,41 @@ void MpiTransport::scatterv(int root, std::span<const std::byte> all,
   const std::int64_t total = lay_out(into.size(), sizes);
   TW_REQUIRE(rank_ != root || total <= std::ssize(all), "{} bytes out of a buffer of {}", total,
              all.size());
-  ++calls_[kScatterv];
-  check_mpi(MPI_Scatterv(all.data(), counts_.data(), displacements_.data(), MPI_BYTE, into.data(),
-                         to_count(std::ssize(into)), MPI_BYTE, root, all_.handle()),
-            "MPI_Scatterv");
+  const int count = to_count(std::ssize(into));
+  call(
+      kScatterv,
+      [&] {
+        return MPI_Scatterv(all.data(), counts_.data(), displacements_.data(), MPI_BYTE,
+                            into.data(), count, MPI_BYTE, root, all_.handle());
+      },
+      [&](MPI_Request* request) {
+        return MPI_Iscatterv(all.data(), counts_.data(), displacements_.data(), MPI_BYTE,
+                             into.data(), count, MPI_BYTE, root, all_.handle(), request);
+      });
 }
 
 void MpiTransport::send_receive(std::span<const std::byte> mine, int to, std::span<std::byte> into,
                                 int from) {
   constexpr int kTag = 0;
+  const int sent = to_count(std::ssize(mine)), taken = to_count(std::ssize(into));
   MPI_Status status;
-  ++calls_[kSendrecv];
-  check_mpi(
-      MPI_Sendrecv(mine.data(), to_count(std::ssize(mine)), MPI_BYTE, peer(to), kTag, into.data(),
-                   to_count(std::ssize(into)), MPI_BYTE, peer(from), kTag, all_.handle(), &status),
-      "MPI_Sendrecv");
+  if (may_nap_ == nullptr) {
+    ++calls_[kSendrecv].blocking;
+    check_mpi(MPI_Sendrecv(mine.data(), sent, MPI_BYTE, peer(to), kTag, into.data(), taken,
+                           MPI_BYTE, peer(from), kTag, all_.handle(), &status),
+              "MPI_Sendrecv");
+  } else {
+    ++calls_[kSendrecv].polled;
+    std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    std::array<MPI_Status, 2> statuses{};
+    check_mpi(
+        MPI_Irecv(into.data(), taken, MPI_BYTE, peer(from), kTag, all_.handle(), &requests[0]),
+        "MPI_Irecv");
+    check_mpi(MPI_Isend(mine.data(), sent, MPI_BYTE, peer(to), kTag, all_.handle(), &requests[1]),
+              "MPI_Isend");
+    finish(requests, *may_nap_, statuses.data());
+    status = statuses[0];
+  }
   int received = 0;
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &received), "MPI_Get_count");
   TW_REQUIRE(from < 0 || received == std::ssize(into), "{} bytes from rank {} into {}", received,
@@ -141,8 +213,11 @@ std::int64_t MpiTransport::lay_out(std::size_t mine, std::span<const std::int64_
 
 std::map<std::string, std::int64_t> MpiTransport::mpi_calls() const {
   std::map<std::string, std::int64_t> calls;
-  for (std::size_t function = 0; function < kFunctions; ++function)
-    if (calls_[function] > 0) calls[kNames[function]] = calls_[function];
+  for (std::size_t function = 0; function < kFunctions; ++function) {
+    const auto& [blocking, polled] = calls_[function];
+    if (blocking > 0) calls[kNames[function].blocking] = blocking;
+    if (polled > 0) calls[kNames[function].polled] = polled;
+  }
   return calls;
 }
 

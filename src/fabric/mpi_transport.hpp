@@ -32,6 +32,7 @@ class MpiTransport final : public Transport {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   int hosts() const override { return hosts_; }
+  int host() const override { return host_; }
   void meet() override;
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
   void all_gatherv(std::span<const std::byte> mine, std::span<const std::int64_t> sizes,
@@ -43,6 +44,9 @@ class MpiTransport final : public Transport {
   void send_receive(std::span<const std::byte> mine, int to, std::span<std::byte> into,
                     int from) override;
   Turn& turn() override { return turn_; }
+  void set_naps(const std::atomic<bool>* may_nap) override {
+    may_nap_ = hosts_ > 1 ? may_nap : nullptr;
+  }
   std::map<std::string, std::int64_t> mpi_calls() const override;
   void abandon() override { is_abandoned_ = true; }
 
@@ -50,27 +54,37 @@ class MpiTransport final : public Transport {
   enum Function {
     kAllgather,
     kAllgatherv,
+    kBarrier,
     kGatherv,
-    kIbarrier,
     kScatterv,
     kSendrecv,
     kFunctions,
+  };
+  struct Calls {
+    std::int64_t blocking = 0, polled = 0;
   };
 
   /// Fills counts_ and displacements_ after checking this rank's part of `mine` bytes; returns the
   /// sum.
   std::int64_t lay_out(std::size_t mine, std::span<const std::int64_t> sizes);
+  /// One collective: block(), or start(&request) and looking for its end, as set_naps says.
+  template <class Block, class Start>
+  void call(Function function, Block block, Start start);
+  /// Returns when all requests are complete; naps in between while `may_nap`.
+  void finish(std::span<MPI_Request> requests, const std::atomic<bool>& may_nap,
+              MPI_Status* statuses = MPI_STATUSES_IGNORE);
   void meet_on_this_host();
   void meet_other_hosts();
 
   Communicator all_, node_, leaders_;  // leaders_: the first rank of every host; null on the others
-  int rank_, size_, hosts_ = 1;
+  int rank_, size_, hosts_ = 1, host_ = 0;
   std::uint32_t node_size_;
   NodeSegment segment_;
   NodeBarrier& barrier_;
   Turn& turn_;
   std::vector<int> counts_, displacements_;
-  std::array<std::int64_t, kFunctions> calls_{};
+  std::array<Calls, kFunctions> calls_{};
+  const std::atomic<bool>* may_nap_ = nullptr;
   std::atomic<bool> is_abandoned_ = false;
 };
 

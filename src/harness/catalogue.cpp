@@ -20,8 +20,8 @@ std::vector<CatalogueSection> catalogue() {
     topologies.entries.emplace_back(fabric::to_string(topology),
                                     fabric::topology_summary(topology));
   CatalogueSection clocks{"clocks (--clock)", {}};
-  for (const auto clock :
-       {fabric::Clock::emulated, fabric::Clock::modelled, fabric::Clock::throttled})
+  for (const auto clock : {fabric::Clock::emulated, fabric::Clock::modelled,
+                           fabric::Clock::throttled, fabric::Clock::native})
     clocks.entries.emplace_back(fabric::to_string(clock), fabric::clock_summary(clock));
   return {models, strategies, topologies, clocks};
 }

@@ -78,14 +78,14 @@ void check_clock(const RunSpec& spec) {
   if (spec.clock == fabric::Clock::modelled)
     require_input(!spec.device_gflops.empty(),
                   "--clock=modelled: --device-gflops (such as 160) is needed to model time");
-  if (spec.clock != fabric::Clock::throttled) return;
+  if (!fabric::is_wall_clock(spec.clock)) return;
   const std::size_t links = spec.links().size();
   require_input(links == 1,
-                "--clock=throttled with {} link settings: real time has one (write one --rate, "
+                "--clock={} with {} link settings: real time has one (write one --rate, "
                 "--latency and --topology, or use sweep)",
-                links);
+                to_string(spec.clock), links);
   require_input(std::ranges::all_of(spec.slowness, [](double factor) { return factor == 1; }),
-                "--slowness with --clock=throttled: real time cannot be stretched");
+                "--slowness with --clock={}: real time cannot be stretched", to_string(spec.clock));
 }
 
 void check_model(const RunSpec& spec, const model::ModelConfig& config) {

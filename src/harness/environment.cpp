@@ -101,8 +101,7 @@ Json environment(const Launch& launch) {
           {"libraries", libraries(launch)},
           {"thinwire", THINWIRE_VERSION},
           {"git_revision", git_revision()},
-          {"hosts", launch.hosts},
-          {"binding", or_null(launch.binding)}};
+          {"hosts", launch.hosts}};
 }
 
 std::int64_t resident_private_bytes() {

@@ -90,14 +90,16 @@ std::vector<RunSpec> split_links(const RunSpec& spec) {
   return points;
 }
 
-/// make_run_spec, but one point for each link setting under the throttled clock.
+/// make_run_spec, but one point for each link setting on a wall clock.
 std::vector<RunSpec> make_points(KeyValues given) {
   const auto clock = std::ranges::find(given, "clock", &KeyValues::value_type::first);
-  if (clock == given.end() || clock->second != "throttled") return {make_run_spec(given)};
+  if (clock == given.end()) return {make_run_spec(given)};
+  const fabric::Clock meant = fabric::parse_clock(clock->second);
+  if (!fabric::is_wall_clock(meant)) return {make_run_spec(given)};
   clock->second = "emulated";  // which takes any number of links
   std::vector<RunSpec> points = split_links(make_run_spec(given));
   for (RunSpec& point : points) {
-    point.clock = fabric::Clock::throttled;
+    point.clock = meant;
     check_options(point);
   }
   return points;

@@ -52,6 +52,10 @@ void parse_value(std::string_view text, fabric::Topology& value) {
   value = fabric::parse_topology(text);
 }
 
+void parse_value(std::string_view text, fabric::PacketOverhead& value) {
+  value = fabric::parse_overhead(text);
+}
+
 void parse_value(std::string_view text, std::vector<std::vector<Rate>>& settings) {
   settings.clear();
   for (const std::string& part : split(text, ',')) {
@@ -69,6 +73,10 @@ void parse_value(std::string_view text, std::vector<std::vector<Rate>>& settings
       settings.push_back({Rate::bits_per_second(std::max(1.0, std::round(value)))});
     settings.back().front() = last;
   }
+}
+
+Json value_json(const fabric::PacketOverhead& overhead) {
+  return to_string(overhead);
 }
 
 Json value_json(const std::vector<std::vector<Rate>>& settings) {

@@ -44,6 +44,7 @@ void parse_value(std::string_view text, strategy::Io& value);
 void parse_value(std::string_view text, strategy::Collect& value);
 void parse_value(std::string_view text, fabric::Clock& value);
 void parse_value(std::string_view text, fabric::Topology& value);
+void parse_value(std::string_view text, fabric::PacketOverhead& value);
 
 /// Link settings: each a rate, a rate a device ("10Mbps:1Mbps"), or a range of rates. Values
 /// inside a range are rounded to whole bit/s, so that they can be written down.
@@ -85,5 +86,6 @@ Json value_json(const std::vector<T>& values) {
 }
 
 Json value_json(const std::vector<std::vector<Rate>>& settings);
+Json value_json(const fabric::PacketOverhead& overhead);
 
 }  // namespace thinwire::harness

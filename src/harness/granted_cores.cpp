@@ -58,6 +58,8 @@ double tightest(const std::filesystem::path& root, const std::string& group, Lim
   return cores;
 }
 
+}  // namespace
+
 /// Lines of /proc/self/cgroup: "0::/path" (v2) or "4:cpu,cpuacct:/path" (v1).
 double quota_cores() {
   std::ifstream stream("/proc/self/cgroup");
@@ -75,8 +77,6 @@ double quota_cores() {
   }
   return cores;
 }
-
-}  // namespace
 
 double granted_cores() {
   return std::min(affinity_cores(), quota_cores());

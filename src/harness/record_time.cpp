@@ -154,15 +154,17 @@ Json nominal_communication(const Result& result, const std::vector<fabric::Link>
   return list;
 }
 
-/// Bytes that the link carries for an exchange, copies included.
-std::int64_t carried_bytes(const cost::ScheduledExchange& exchange, fabric::Topology topology) {
+/// Bytes that the link carries for an exchange, copies and packet headers included.
+std::int64_t carried_bytes(const cost::ScheduledExchange& exchange, const fabric::Link& link) {
   using Kind = cost::ScheduledExchange::Kind;
-  const std::int64_t all =
-      std::accumulate(exchange.bytes.begin(), exchange.bytes.end(), std::int64_t{0});
-  if (exchange.kind == Kind::gather) return all - exchange.bytes.front();  // device 0 receives
+  const auto on_link = [&link](std::int64_t bytes) { return link.bytes_on_link(bytes); };
+  const std::int64_t all = std::transform_reduce(exchange.bytes.begin(), exchange.bytes.end(),
+                                                 std::int64_t{0}, std::plus<>(), on_link);
+  // Device 0 receives.
+  if (exchange.kind == Kind::gather) return all - on_link(exchange.bytes.front());
   if (exchange.kind != Kind::all_gather) return all;  // from one member to one other
   const auto peers = static_cast<std::int64_t>(exchange.bytes.size()) - 1;
-  return topology == fabric::Topology::broadcast ? (peers > 0 ? all : 0) : peers * all;
+  return link.topology == fabric::Topology::broadcast ? (peers > 0 ? all : 0) : peers * all;
 }
 
 }  // namespace
@@ -173,14 +175,15 @@ Json link_json(const fabric::Link& link) {
   for (const Rate rate : link.rates) rates.push_back(rate_json(rate));
   return {{"rate_bit_per_s", link.rates.size() == 1 ? rate_json(link.rates.front()) : rates},
           {"latency_s", link.latency.value_s()},
-          {"topology", fabric::to_string(link.topology)}};
+          {"topology", fabric::to_string(link.topology)},
+          {"overhead", to_string(link.overhead)}};
 }
 
 std::int64_t predicted_link_bits(const Result& result, const fabric::Link& link) {
   std::int64_t bytes = 0;
   for (const cost::Prediction& sequence : result.predictions)
     for (const cost::ScheduledExchange& exchange : sequence.exchanges)
-      bytes += carried_bytes(exchange, link.topology);
+      bytes += carried_bytes(exchange, link);
   return 8 * bytes;
 }
 

@@ -49,19 +49,6 @@ std::unique_ptr<fabric::Fabric> make_fabric(const RunSpec& spec, const Transport
                              : fabric::make_fabric(transports.all, std::move(options));
 }
 
-/// Under virtual clocks one device computes at a time, and all use the same cores; on the wall
-/// clock each has cores of its own, or none when they do not suffice.
-std::vector<int> cores_for(const RunSpec& spec, int device) {
-  std::vector<int> allowed = ops::allowed_cores();
-  if (spec.clock != fabric::Clock::throttled) return allowed;
-  const auto threads = static_cast<std::size_t>(spec.threads);
-  // The terminal works while the devices sleep.
-  const std::size_t begin = static_cast<std::size_t>(device % spec.devices) * threads;
-  if (static_cast<std::size_t>(spec.devices) * threads > allowed.size()) return {};
-  return {allowed.begin() + static_cast<std::ptrdiff_t>(begin),
-          allowed.begin() + static_cast<std::ptrdiff_t>(begin + threads)};
-}
-
 }  // namespace
 
 DeviceRun::DeviceRun(const Shared& shared, const Point& point, const Transports& transports,
@@ -77,9 +64,11 @@ DeviceRun::DeviceRun(const Shared& shared, const Point& point, const Transports&
                                          .threads = point.spec.threads,
                                          .lengths = point.lengths,
                                          .memory = &workspace_})),
-      fabric_(make_fabric(point.spec, transports, fabric_options(point.spec, watchdog_))) {
+      fabric_(make_fabric(point.spec, transports, fabric_options(point.spec, watchdog_))),
+      placements_(harness::placements(transport_, point.spec.devices, point.spec.threads,
+                                      point.spec.clock)) {
   ops::set_threads(point.spec.threads);
-  binding_.emplace(cores_for(point.spec, transport_.rank()));
+  binding_.emplace(placements_.at(static_cast<std::size_t>(transport_.rank())).bound);
 }
 
 DeviceReport DeviceRun::iterate(const std::function<void(int)>& on_iteration) {

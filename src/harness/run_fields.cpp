@@ -113,14 +113,17 @@ std::vector<Field> link_fields() {
                  links),
       make_field("topology", "broadcast|unicast|shared", "how messages share the medium",
                  &RunSpec::topology, links),
+      make_new_field("overhead", "none|tcp|66B/1448B",
+                     "headers that travel with every message: bytes a packet / payload a packet",
+                     &RunSpec::overhead, names),
   };
 }
 
 std::vector<Field> measurement_fields() {
   using enum Expansion;
   return {
-      make_field("clock", "emulated|modelled|throttled", "whose time is reported, see `list`",
-                 &RunSpec::clock, names),
+      make_field("clock", "emulated|modelled|throttled|native",
+                 "whose time is reported, see `list`", &RunSpec::clock, names),
       make_field("convention", "paper|mac|full", "how operations become FLOPs",
                  &RunSpec::convention, names),
       make_field("input", "FILE", "JPEG, PNG or safetensors data (a random sample without it)",

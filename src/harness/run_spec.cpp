@@ -85,7 +85,8 @@ std::vector<fabric::Link> RunSpec::links() const {
   for (const fabric::Topology medium : topology)
     for (const Seconds delay : latency)
       for (const std::vector<Rate>& rates : rate)
-        settings.push_back({.rates = rates, .latency = delay, .topology = medium});
+        settings.push_back(
+            {.rates = rates, .latency = delay, .topology = medium, .overhead = overhead});
   return settings;
 }
 

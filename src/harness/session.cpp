@@ -11,6 +11,7 @@
 #include "thinwire/harness/codebook_store.hpp"
 #include "thinwire/harness/environment.hpp"
 #include "thinwire/harness/model_store.hpp"
+#include "thinwire/harness/placement.hpp"
 #include "thinwire/harness/run_device.hpp"
 #include "thinwire/harness/statistics.hpp"
 
@@ -24,6 +25,7 @@ using fabric::DeviceIteration;
 struct Outcome {
   std::vector<DeviceReport> reports;  ///< one a device, then the terminal's if there is one
   std::vector<Capture> captures;      ///< one a sequence, when asked for
+  std::vector<Placement> placements;  ///< of every rank
   double setup_s = 0;
 };
 
@@ -223,6 +225,7 @@ std::optional<Outcome> Session::Impl::run_devices(const Point& point, const Shar
   const auto start = std::chrono::steady_clock::now();
   DeviceRun device(shared, point, {*all, devices.get()},
                    [this](const std::string& what) { on_stuck(what); });
+  outcome.placements = device.placements();
   outcome.setup_s = Seconds64(std::chrono::steady_clock::now() - start).count();
 
   const double iterations = point.spec.warmup + point.spec.iterations;
@@ -250,9 +253,12 @@ Result Session::Impl::make_result(const Point& point, const Shared& shared,
   result.setup_s = outcome.setup_s;
   result.emulation_overhead = emulation_overhead(point.spec, reports);
   fill_shared(result, point, shared);
-  if (point.spec.clock == fabric::Clock::throttled)
-    result.contended = point.spec.devices * point.spec.threads > granted_cores();
+  if (fabric::is_wall_clock(point.spec.clock))
+    result.contended = is_contended(
+        std::span(outcome.placements).first(static_cast<std::size_t>(point.spec.devices)),
+        point.spec.threads);
   result.environment = run_environment();
+  result.environment["placement"] = placements_json(outcome.placements);
 
   write_trace(point, reports);
   if (!point.spec.outputs.empty()) write_outputs(point, outcome.captures);
@@ -277,9 +283,7 @@ void Session::Impl::fill_shared(Result& result, const Point& point, const Shared
 }
 
 Json Session::Impl::run_environment() const {
-  return mpi ? environment(
-                   {.mpi = fabric::mpi_version(), .hosts = mpi->hosts(), .binding = mpi->binding()})
-             : environment({});
+  return mpi ? environment({.mpi = fabric::mpi_version(), .hosts = mpi->hosts()}) : environment({});
 }
 
 }  // namespace thinwire::harness

@@ -66,8 +66,21 @@ TEST_F(FabricOptionsTest, TheThrottledClockRunsOneSettingAtFullSpeed) {
   EXPECT_EQ(refusal(transport_, options_), "accepted");
 }
 
+TEST_F(FabricOptionsTest, TheNativeClockRunsOneSettingAtFullSpeed) {
+  options_.clock = Clock::native;
+  options_.links = {Link{}, Link{}};
+  EXPECT_NE(refusal(transport_, options_).find("'native' was given 2"), std::string::npos);
+
+  options_.links = {Link{}};
+  options_.slowness = {1, 2};
+  EXPECT_NE(refusal(transport_, options_).find("'native' cannot slow"), std::string::npos);
+
+  options_.slowness = {};
+  EXPECT_EQ(refusal(transport_, options_), "accepted");
+}
+
 TEST(Clock, ParsesTheNamesThatItPrints) {
-  for (const Clock clock : {Clock::emulated, Clock::modelled, Clock::throttled}) {
+  for (const Clock clock : {Clock::emulated, Clock::modelled, Clock::throttled, Clock::native}) {
     EXPECT_EQ(parse_clock(to_string(clock)), clock);
     EXPECT_FALSE(clock_summary(clock).empty());
   }

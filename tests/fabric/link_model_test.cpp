@@ -218,6 +218,17 @@ Times simulate(const std::vector<std::int64_t>& ready, const Sizes& bytes, Topol
   return arrival;
 }
 
+TEST(LinkModel, PacketHeadersTakeTimeAndAreCarried) {
+  for (const Topology topology : {Topology::broadcast, Topology::unicast, Topology::shared}) {
+    Link link = byte_a_second(topology);
+    link.overhead = {2, 10};  // 25 bytes: three packets, 31 bytes
+    LinkModel with(link, 2), without(byte_a_second(topology), 2);
+
+    EXPECT_EQ(all_gather(with, {0, 0}, {25, 0}), all_gather(without, {0, 0}, {31, 0}));
+    EXPECT_EQ(with.link_bits(), without.link_bits());
+  }
+}
+
 TEST(LinkModel, AgreesWithATickByTickSimulation) {
   std::mt19937 random(7);
   for (int trial = 0; trial < 60; ++trial)

@@ -47,6 +47,26 @@ TEST(Link, NamesTheKnownTopologies) {
   }
 }
 
+TEST(PacketOverhead, IsChargedForEveryPacketBegun) {
+  Link link;
+  link.overhead = kTcpOverhead;
+
+  EXPECT_EQ(link.bytes_on_link(0), 0);
+  EXPECT_EQ(link.bytes_on_link(1), 67);
+  EXPECT_EQ(link.bytes_on_link(1448), 1448 + 66);
+  EXPECT_EQ(link.bytes_on_link(1449), 1449 + 2 * 66);
+  EXPECT_EQ(Link{}.bytes_on_link(1449), 1449);
+}
+
+TEST(PacketOverhead, ParsesWhatItPrints) {
+  for (const auto overhead : {PacketOverhead{}, kTcpOverhead, PacketOverhead{40, 100}})
+    EXPECT_EQ(parse_overhead(to_string(overhead)), overhead);
+  EXPECT_EQ(to_string(parse_overhead("66B/1448B")), "tcp");
+  EXPECT_EQ(to_string(parse_overhead("0B/1448B")), "none");
+  for (const char* wrong : {"", "udp", "66", "66B", "66B/0B", "66B/1448B/2B", "-1B/10B"})
+    EXPECT_THROW(parse_overhead(wrong), InputError) << wrong;
+}
+
 TEST(Link, PrintsRateLatencyAndTopology) {
   const Link link{parse_rates("10Mbps"), Seconds(0.002), Topology::unicast};
 

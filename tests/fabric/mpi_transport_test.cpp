@@ -177,6 +177,43 @@ TEST(MpiTransport, MeetsAcrossHosts) {
   }
 }
 
+TEST(MpiTransport, LooksForTheEndOfCollectivesBetweenHosts) {
+  const Communicator all = world();
+  if (all.size() < 2) GTEST_SKIP() << "needs two ranks to play two hosts";
+  const auto session = test::make_session();
+  NodeSegment lock_memory(all, sizeof(NodeLock));
+  NodeTurn turn(*reinterpret_cast<NodeLock*>(lock_memory.data()));
+  MpiTransport transport(world(), all.split(all.rank() % 2), turn);
+  const int me = all.rank(), ranks = all.size();
+  const std::vector<std::int64_t> sizes(static_cast<std::size_t>(ranks), 1);
+  std::atomic<bool> may_nap = true;
+  EXPECT_EQ(transport.host(), me % 2);
+  transport.set_naps(&may_nap);
+
+  for (const bool naps : {true, false}) {
+    may_nap = naps;
+    const std::vector<std::byte> mine{static_cast<std::byte>(me)};
+    std::vector<std::byte> gathered(sizes.size()), listed(sizes.size()), at_root(sizes.size());
+    std::vector<std::byte> own(1), left(1);
+    transport.all_gather(mine, gathered);
+    transport.all_gatherv(mine, sizes, listed);
+    transport.gatherv(0, mine, sizes, me == 0 ? std::span(at_root) : std::span<std::byte>{});
+    transport.scatterv(0, me == 0 ? std::span(at_root) : std::span<std::byte>{}, sizes, own);
+    transport.send_receive(mine, (me + 1) % ranks, left, (me + ranks - 1) % ranks);
+
+    for (int rank = 0; rank < ranks; ++rank)
+      EXPECT_EQ(gathered[static_cast<std::size_t>(rank)], static_cast<std::byte>(rank));
+    EXPECT_EQ(listed, gathered);
+    EXPECT_EQ(own, mine);
+    EXPECT_EQ(left.front(), static_cast<std::byte>((me + ranks - 1) % ranks));
+  }
+  const auto calls = transport.mpi_calls();
+  for (const char* polled :
+       {"MPI_Iallgather", "MPI_Iallgatherv", "MPI_Igatherv", "MPI_Iscatterv", "MPI_Isend"})
+    EXPECT_EQ(calls.at(polled), 2) << polled;
+  EXPECT_FALSE(calls.contains("MPI_Allgatherv"));
+}
+
 TEST(MpiTransport, NobodyLeavesAMeetingBeforeAllHaveCome) {
   const auto session = test::make_session();
   const Communicator all = world();

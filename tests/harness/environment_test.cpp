@@ -12,7 +12,7 @@ namespace thinwire::harness {
 namespace {
 
 Json example() {
-  return environment({.mpi = "Open MPI 4.1.4", .hosts = 2, .binding = "0-1"});
+  return environment({.mpi = "Open MPI 4.1.4", .hosts = 2});
 }
 
 TEST(Environment, NamesHardwareAndSoftware) {
@@ -28,7 +28,6 @@ TEST(Environment, NamesHardwareAndSoftware) {
   EXPECT_FALSE(json["libraries"]["onednn"].get<std::string>().empty());
   EXPECT_FALSE(json["git_revision"].get<std::string>().empty());
   EXPECT_EQ(json["hosts"], 2);
-  EXPECT_EQ(json["binding"], "0-1");
 }
 
 TEST(Environment, HasNoPathsAndNoNames) {

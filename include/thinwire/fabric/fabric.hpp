@@ -30,14 +30,19 @@ enum class Clock {
   emulated,   ///< virtual: measured compute, one device at a time; arrivals from the link model
   modelled,   ///< virtual: compute = operations / device rate; deterministic
   throttled,  ///< wall clock: senders are paced in real time
+  native,     ///< wall clock: MPI's network as it is
 };
+/// Time passes by itself: one link setting, and devices that compute at once.
+constexpr bool is_wall_clock(Clock clock) {
+  return clock == Clock::throttled || clock == Clock::native;
+}
 Clock parse_clock(std::string_view name);  // InputError with the known names
 std::string_view to_string(Clock clock);
 std::string_view clock_summary(Clock clock);
 
 struct FabricOptions {
   Clock clock = Clock::emulated;
-  std::vector<Link> links{Link{}};         ///< settings carried by one execution; throttled: one
+  std::vector<Link> links{Link{}};         ///< carried by one execution; a wall clock: one
   std::vector<double> slowness;            ///< empty: 1; else one a device (virtual clocks)
   std::vector<double> device_flops_per_s;  ///< modelled: one a device
   bool cold_weights = false;               ///< evict the caches at the start of every turn
@@ -271,7 +276,7 @@ std::unique_ptr<Fabric> make_fabric_with_terminal(Transport& all, Transport* dev
                                                   FabricOptions options);
 
 /// The fabric of options.clock over `transport`, which must outlive it.
-/// Throws InputError when the options do not fit (sizes, a throttled clock with several links, with
+/// Throws InputError when the options do not fit (sizes, a wall clock with several links, with
 /// a slowness, or with a shared medium across hosts).
 std::unique_ptr<Fabric> make_fabric(Transport& transport, FabricOptions options);
 

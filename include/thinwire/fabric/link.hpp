@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,12 +18,28 @@ Topology parse_topology(std::string_view name);  // InputError with the known na
 std::string_view to_string(Topology topology);
 std::string_view topology_summary(Topology topology);
 
+/// What a protocol puts around a message: it is cut into packets, each with headers of its own.
+struct PacketOverhead {
+  std::int64_t header_bytes = 0;   ///< a packet
+  std::int64_t payload_bytes = 1;  ///< most of a message that a packet carries
+
+  bool operator==(const PacketOverhead&) const = default;
+};
+/// TCP with time stamps over IPv4 and Ethernet frames of 1500 bytes (no preamble, no gap).
+inline constexpr PacketOverhead kTcpOverhead{66, 1448};
+/// "none", "tcp" or "66B/1448B" (headers a packet / payload a packet). Throws InputError.
+PacketOverhead parse_overhead(std::string_view text);
+std::string to_string(const PacketOverhead& overhead);
+
 /// One link setting. A formula header: no MPI.
 struct Link {
   std::vector<Rate> rates{Rate::unlimited()};  ///< one for all devices, or one a device
   Seconds latency;                             ///< added to every message
   Topology topology = Topology::unicast;
+  PacketOverhead overhead;  ///< travels with every message, at the link's rate
 
+  /// What the link carries for a message.
+  std::int64_t bytes_on_link(std::int64_t message_bytes) const;
   /// A transfer runs at the slower end. The terminal, a node beyond the devices that have rates of
   /// their own, is never the slower one.
   Rate between(int from, int to) const;

@@ -54,7 +54,7 @@ class LinkModel {
   void gather(int root, std::span<const double> ready_s, std::span<const std::int64_t> bytes,
               std::span<double> latest_arrival_s, std::vector<Transfer>* log = nullptr);
 
-  /// Bits that the link has carried since reset(), copies included.
+  /// Bits that the link has carried since reset(), copies and packet headers included.
   std::int64_t link_bits() const { return link_bits_; }
 
   /// Everything that reset() clears, as state_size() numbers, for a node that was not there when

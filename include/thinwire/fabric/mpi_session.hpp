@@ -26,7 +26,6 @@ class MpiSession {
   int hosts() const;      ///< nodes that the ranks run on
   int node_rank() const;  ///< rank among those of this node
   int node_size() const;
-  std::string binding() const;  ///< cores this rank may run on, such as "0-1"
 
   /// A transport over the first `devices` ranks, on a communicator of its own; null on the others.
   /// Collective over all ranks. Throws InputError when there are fewer ranks than devices.

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -27,6 +28,8 @@ class Transport {
   virtual int size() const = 0;
   /// Nodes that the ranks run on.
   virtual int hosts() const { return 1; }
+  /// This rank's node, named by its lowest rank.
+  virtual int host() const { return 0; }
   /// Returns when all ranks are here. Sleeps while it waits (never spins inside MPI).
   virtual void meet() = 0;
   /// Equal contributions, all.size() = size() * mine.size(), in rank order. Call after meet().
@@ -48,6 +51,9 @@ class Transport {
                             int from) = 0;
   /// This node's turn.
   virtual Turn& turn() = 0;
+  /// From now on, where ranks are on several hosts, collectives look for their end between naps
+  /// while `may_nap` says so, instead of spinning inside MPI; null: spin. `may_nap` must last.
+  virtual void set_naps(const std::atomic<bool>* /*may_nap*/) {}
   /// MPI functions called so far, by name; empty where no MPI is involved.
   virtual std::map<std::string, std::int64_t> mpi_calls() const { return {}; }
   /// This rank will not meet the others again: a meeting that it is in, on another thread, throws

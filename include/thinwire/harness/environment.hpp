@@ -10,13 +10,15 @@ namespace thinwire::harness {
 struct Launch {
   std::string mpi;  ///< "Open MPI 4.1.4"; empty without MPI
   int hosts = 1;
-  std::string binding;  ///< cores that device 0 may run on, such as "0-1"
 };
 
 /// Where and with what a record was made: CPU, cores, memory, compiler, library versions, git
 /// revision. No user name, host name or path.
 Json environment(const Launch& launch);
 
+/// Cores' worth of time that this process' cgroup grants, which may be a fraction; infinite without
+/// a quota.
+double quota_cores();
 /// Cores that this process may use: the smaller of its affinity and its cgroup's quota, which may
 /// be a fraction.
 double granted_cores();

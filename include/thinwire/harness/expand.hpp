@@ -10,7 +10,7 @@ namespace thinwire::harness {
 
 /// Flags with lists and ranges become points: the product of "--devices 2,3 --segments 10,20",
 /// the last option running fastest. Rates, latencies and topologies stay together in a point, but
-/// under the throttled clock; per-device values never spread. Equal points are kept once.
+/// on a wall clock; per-device values never spread. Equal points are kept once.
 /// Throws InputError, naming the point when there are several.
 std::vector<RunSpec> expand(const KeyValues& given);
 

@@ -69,7 +69,7 @@ struct Result {
   Windows windows_s;
   double setup_s = std::numeric_limits<double>::quiet_NaN();
   double emulation_overhead = std::numeric_limits<double>::quiet_NaN();
-  std::optional<bool> contended;  ///< throttled clock: more threads than cores
+  std::optional<bool> contended;  ///< wall clocks: more threads than cores
 
   Json answer;       ///< what the model said about the input
   Json agreement;    ///< comparisons with the single device

@@ -9,6 +9,7 @@
 #include "thinwire/fabric/watchdog.hpp"
 #include "thinwire/harness/capture.hpp"
 #include "thinwire/harness/device_report.hpp"
+#include "thinwire/harness/placement.hpp"
 #include "thinwire/harness/point.hpp"
 #include "thinwire/model/model.hpp"
 #include "thinwire/ops/thread_binding.hpp"
@@ -37,6 +38,8 @@ class DeviceRun {
 
   /// Warm-up, then the measured iterations. `on_iteration` hears how many of both are done.
   DeviceReport iterate(const std::function<void(int)>& on_iteration);
+  /// Where the ranks of the point compute.
+  const std::vector<Placement>& placements() const { return placements_; }
   /// One more pass of a sequence, looking inside; untimed.
   Capture capture(const model::ModelInput& sequence);
 
@@ -50,6 +53,7 @@ class DeviceRun {
   TrackingResource workspace_;
   std::unique_ptr<strategy::Strategy> strategy_;
   std::unique_ptr<fabric::Fabric> fabric_;
+  std::vector<Placement> placements_;
   std::optional<ops::ThreadBinding> binding_;
 };
 

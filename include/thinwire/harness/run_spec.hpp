@@ -49,6 +49,7 @@ struct RunSpec {
   std::vector<std::vector<Rate>> rate{{Rate::unlimited()}};  ///< link settings of one record
   std::vector<Seconds> latency{Seconds{}};
   std::vector<fabric::Topology> topology{fabric::Topology::unicast};
+  fabric::PacketOverhead overhead;  ///< of every link setting
   fabric::Clock clock = fabric::Clock::emulated;
   Convention convention = Convention::paper;
   std::string input;  ///< file; empty: a seeded random sample
@@ -83,7 +84,7 @@ struct RunSpec {
 enum class Expansion {
   numbers,  ///< lists and ranges become points
   names,    ///< lists become points
-  links,    ///< link settings of one record (one point each under the throttled clock)
+  links,    ///< link settings of one record (one point each on a wall clock)
   devices,  ///< one value a device
   whole,    ///< a file or a duration: commas belong to it
 };

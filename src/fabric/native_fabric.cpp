@@ -1,0 +1,29 @@
+#include "fabric/native_fabric.hpp"
+
+namespace thinwire::fabric {
+
+NativeFabric::NativeFabric(Transport& all, Transport* devices, FabricOptions options)
+    : WallFabric(all, devices, std::move(options)) {
+  set_naps(&may_nap_);
+}
+
+NativeFabric::~NativeFabric() {
+  stop();
+  set_naps(nullptr);
+}
+
+void NativeFabric::set_naps(const std::atomic<bool>* may_nap) {
+  all_.set_naps(may_nap);
+  if (devices_ != nullptr) devices_->set_naps(may_nap);
+}
+
+void NativeFabric::carry(Job& job) {
+  Transport& transport = transport_of(*job.slot);
+  if (transport.hosts() == 1) transport.meet();
+  tell(*job.slot);
+  job.met = std::chrono::steady_clock::now();
+  move_bytes(*job.slot);
+  job.done = std::chrono::steady_clock::now();
+}
+
+}  // namespace thinwire::fabric

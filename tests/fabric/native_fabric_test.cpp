@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "devices.hpp"
+#include "schedule.hpp"
+#include "terminal_schedule.hpp"
+#include "thinwire/base/error.hpp"
+#include "thinwire/fabric/fabric.hpp"
+
+namespace thinwire::fabric {
+namespace {
+
+using test::filled;
+using test::on_devices;
+using test::play;
+
+FabricOptions native() {
+  FabricOptions options;
+  options.clock = Clock::native;
+  return options;
+}
+
+TEST(NativeClock, MovesTheSameDataAsTheOthers) {
+  for (const int devices : {1, 2, 3, 6}) {
+    SCOPED_TRACE(devices);
+    on_devices(devices, [&](Transport& transport) {
+      const auto fabric = make_fabric(transport, native());
+      bool is_data_right = false;
+      for (int iteration = 0; iteration < 2; ++iteration) {
+        play({}, *fabric, is_data_right);
+        EXPECT_TRUE(is_data_right);
+      }
+    });
+  }
+}
+
+TEST(NativeClock, AStatedRateThrottlesNothing) {
+  on_devices(2, [](Transport& transport) {
+    FabricOptions options = native();
+    options.links.front().rates = {Rate::bits_per_second(1)};  // 22 hours for 10 kB
+    const auto fabric = make_fabric(transport, options);
+    const auto mine = filled(10'000, 1);
+    std::vector<std::byte> all(20'000);
+    fabric->begin_iteration();
+    fabric->wait(fabric->all_gather({mine}, all));
+
+    const DeviceIteration iteration = fabric->end_iteration();
+
+    const LinkTimes& times = iteration.links.front();
+    EXPECT_NEAR(times.compute_s + times.wait_s, iteration.wall_s, 1e-12);
+    EXPECT_EQ(iteration.link_bits.front(), 2 * 8 * 10'000);
+  });
+}
+
+TEST(NativeClock, WaitingForALateDeviceIsSkew) {
+  on_devices(2, [](Transport& transport) {
+    const auto fabric = make_fabric(transport, native());
+    const auto mine = filled(100, 1);
+    std::vector<std::byte> all(200);
+    fabric->begin_iteration();
+    if (transport.rank() == 1)
+      fabric->compute({"work", 0}, [](Operations&) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      });
+    fabric->wait(fabric->all_gather({mine}, all));
+
+    const LinkTimes times = fabric->end_iteration().links.front();
+
+    if (transport.rank() == 0) {
+      EXPECT_GE(times.skew_s, 0.04);
+      EXPECT_LE(times.skew_s, times.wait_s);
+    } else {
+      EXPECT_GE(times.compute_s, 0.05);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace thinwire::fabric
