@@ -1,19 +1,12 @@
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
-#include <fstream>
-#include <system_error>
 
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/json.hpp"
+#include "thinwire/base/temporary_file.hpp"
 #include "thinwire/tensor/safetensors.hpp"
 
 namespace thinwire {
 namespace {
-
-namespace fs = std::filesystem;
 
 template <class T>
 std::vector<std::byte> checked_bytes(const std::string& name, const std::vector<Index>& shape,
@@ -25,44 +18,6 @@ std::vector<std::byte> checked_bytes(const std::string& name, const std::vector<
   const auto bytes = std::as_bytes(values);
   return {bytes.begin(), bytes.end()};
 }
-
-/// A temporary file beside its destination: removed unless it was moved there.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const fs::path& destination)
-      : destination_(destination), path_(destination) {
-    path_ += fmt::format(".{}.tmp", getpid());
-    stream_.open(path_, std::ios::binary | std::ios::trunc);
-    check(stream_.is_open());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    stream_.close();
-    std::error_code ignored;
-    fs::remove(path_, ignored);
-  }
-
-  void append(const void* data, std::size_t size) {
-    stream_.write(static_cast<const char*>(data), static_cast<std::streamsize>(size));
-    check(stream_.good());
-  }
-  void move_to_destination() {
-    stream_.close();
-    check(stream_.good());
-    std::error_code error;
-    fs::rename(path_, destination_, error);
-    require_input(!error, "cannot write {}: {}", destination_.string(), error.message());
-  }
-
- private:
-  void check(bool is_good) const {
-    require_input(is_good, "cannot write {}: {}", destination_.string(), std::strerror(errno));
-  }
-
-  fs::path destination_, path_;
-  std::ofstream stream_;
-};
 
 }  // namespace
 
