@@ -23,6 +23,8 @@ int sweep_command(const Arguments& arguments);
 int predict_command(const Arguments& arguments);
 int tables_command(const Arguments& arguments);
 int codebook_command(const Arguments& arguments);
+int calibrate_command(const Arguments& arguments);
+int link_check_command(const Arguments& arguments);
 int list_command(const Arguments& arguments);
 
 }  // namespace thinwire::cli

@@ -28,6 +28,11 @@ constexpr std::array kCommands = {
     Command{"codebook",
             "makes the codebooks of trace and astra from data, or shows what a file holds",
             codebook_command},
+    Command{"calibrate",
+            "this machine as a device: GFLOP/s by rows, memory, a link's rate and latency",
+            calibrate_command},
+    Command{"link-check", "the link against its formula, over payload sizes and rates",
+            link_check_command},
     Command{"list", "models, strategies, topologies and clocks", list_command}};
 
 void print_overview() {
@@ -37,7 +42,7 @@ void print_overview() {
       "plays one device, and its link is emulated or throttled.\n\n"
       "usage: thinwire COMMAND [OPTIONS]     (thinwire COMMAND --help explains a command)\n\n");
   for (const Command& command : kCommands)
-    fmt::print("  {:<9} {}\n", command.name, command.summary);
+    fmt::print("  {:<10} {}\n", command.name, command.summary);
   fmt::print(
       "\nexamples:\n"
       "  thinwire run --strategy prism --devices 3 --segments 10 --rate 200Mbps\n"

@@ -28,14 +28,6 @@ void add_option(po::options_description& description, std::string_view name,
   description.add_options()(std::string(name).c_str(), value, std::string(help).c_str());
 }
 
-/// The help of a field, with the value that it has when nobody gives one.
-std::string help_of(const harness::Field& field) {
-  const Json value = field.to_json(harness::RunSpec{});
-  const std::string text =
-      value.is_null() || value.is_boolean() ? std::string() : harness::flag_text(value);
-  return text.empty() ? std::string(field.help) : fmt::format("{} (default {})", field.help, text);
-}
-
 bool is_state(std::string_view word) {
   return word == "on" || word == "off" || word == "true" || word == "false";
 }
@@ -57,7 +49,28 @@ std::vector<std::string> join_states(const std::vector<std::string>& words,
 }  // namespace
 
 void OptionParser::add_run_fields() {
-  has_run_fields_ = true;
+  for (const harness::Field& field : harness::run_fields()) fields_.push_back(&field);
+}
+
+void OptionParser::add_run_fields(std::span<const std::string_view> names,
+                                  harness::KeyValues defaults) {
+  for (const std::string_view name : names) fields_.push_back(&harness::find_field(name));
+  defaults_ = std::move(defaults);
+}
+
+const std::string* OptionParser::default_of(std::string_view name) const {
+  const auto found = std::ranges::find_if(
+      defaults_, [name](const auto& value) { return std::string_view(value.first) == name; });
+  return found == defaults_.end() ? nullptr : &found->second;
+}
+
+/// With the value that the field has when nobody gives one.
+std::string OptionParser::help_of(const harness::Field& field) const {
+  const Json value = field.to_json(harness::RunSpec{});
+  std::string text =
+      value.is_null() || value.is_boolean() ? std::string() : harness::flag_text(value);
+  if (const std::string* own = default_of(field.name)) text = *own;
+  return text.empty() ? std::string(field.help) : fmt::format("{} (default {})", field.help, text);
 }
 
 void OptionParser::add(const std::string& name, const std::string& argument,
@@ -109,23 +122,25 @@ OptionParser::Parsed OptionParser::sort(const std::vector<po::option>& options) 
       parsed.fields.emplace_back(option.string_key, value);
     }
   }
+  for (const auto& [name, value] : defaults_)
+    if (std::ranges::find(parsed.fields, name, &harness::KeyValues::value_type::first) ==
+        parsed.fields.end())
+      parsed.fields.emplace(parsed.fields.begin(), name, value);
   return parsed;
 }
 
 void OptionParser::describe(po::options_description& description) const {
   for (const Own& own : own_) add_option(description, own.name, own.argument, own.help);
-  if (has_run_fields_)
-    for (const harness::Field& field : harness::run_fields())
-      add_option(description, field.name, field.argument, help_of(field));
+  for (const harness::Field* field : fields_)
+    add_option(description, field->name, field->argument, help_of(*field));
 }
 
 std::vector<std::string> OptionParser::switches() const {
   std::vector<std::string> flags;
   for (const Own& own : own_)
     if (own.argument.empty()) flags.push_back("--" + own.name);
-  if (has_run_fields_)
-    for (const harness::Field& field : harness::run_fields())
-      if (field.argument.empty()) flags.push_back(fmt::format("--{}", field.name));
+  for (const harness::Field* field : fields_)
+    if (field->argument.empty()) flags.push_back(fmt::format("--{}", field->name));
   return flags;
 }
 

@@ -2,6 +2,7 @@
 #include <boost/program_options/option.hpp>
 #include <boost/program_options/options_description.hpp>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,9 @@ class OptionParser {
 
   /// One flag a field of RunSpec.
   void add_run_fields();
+  /// Some of them. `defaults` are values that they have here when nobody gives one, where a run's
+  /// default has no meaning; parse() puts them in front of the given ones.
+  void add_run_fields(std::span<const std::string_view> names, harness::KeyValues defaults = {});
   /// A flag of the command's own; `argument` is empty for a switch.
   void add(const std::string& name, const std::string& argument, const std::string& help);
   /// Accept at most one word without "--", to be found under this name.
@@ -41,6 +45,9 @@ class OptionParser {
   using Description = boost::program_options::options_description;
   void describe(Description& description) const;
   std::vector<std::string> switches() const;  ///< with their dashes
+  std::string help_of(const harness::Field& field) const;
+  /// Of a field, where it differs from a run's; else null.
+  const std::string* default_of(std::string_view name) const;
   Parsed sort(const std::vector<boost::program_options::option>& options) const;
   void print_help() const;
 
@@ -49,7 +56,8 @@ class OptionParser {
   };
   std::string usage_, word_;
   std::vector<Own> own_;
-  bool has_run_fields_ = false;
+  std::vector<const harness::Field*> fields_;
+  harness::KeyValues defaults_;
 };
 
 }  // namespace thinwire::cli

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "thinwire/base/text.hpp"
+#include "cgroup.hpp"
 #include "thinwire/harness/environment.hpp"
 
 namespace thinwire::harness {
@@ -45,37 +45,10 @@ double limit_v1(const std::filesystem::path& group) {
   return quota && period && *quota > 0 && *period > 0 ? *quota / *period : kNoLimit;
 }
 
-/// The tightest limit from `root`/`group` up to `root`: a parent's quota binds its children.
-template <class Limit>
-double tightest(const std::filesystem::path& root, const std::string& group, Limit limit) {
-  double cores = limit(root);
-  std::filesystem::path place = root;
-  for (const std::string& part : split(group, '/')) {
-    if (part.empty() || part == "..") continue;
-    place /= part;
-    cores = std::min(cores, limit(place));
-  }
-  return cores;
-}
-
 }  // namespace
 
-/// Lines of /proc/self/cgroup: "0::/path" (v2) or "4:cpu,cpuacct:/path" (v1).
 double quota_cores() {
-  std::ifstream stream("/proc/self/cgroup");
-  double cores = kNoLimit;
-  for (std::string line; std::getline(stream, line);) {
-    const std::vector<std::string> fields = split(line, ':');
-    if (fields.size() < 3) continue;
-    if (fields[1].empty()) {
-      cores = std::min(cores, tightest("/sys/fs/cgroup", fields[2], limit_v2));
-      continue;
-    }
-    const std::vector<std::string> controllers = split(fields[1], ',');
-    if (std::ranges::find(controllers, "cpu") != controllers.end())
-      cores = std::min(cores, tightest("/sys/fs/cgroup/cpu", fields[2], limit_v1));
-  }
-  return cores;
+  return tightest_cgroup_limit("cpu", limit_v2, limit_v1);
 }
 
 double granted_cores() {

@@ -37,8 +37,8 @@ class Descriptor {
 
 /// True for what is left of a record whose write was cut short: never for a line that something
 /// else wrote, which must not be thrown away.
-bool is_truncated_record(std::string_view line) {
-  const std::string start = fmt::format("{{\"schema\":\"{}\"", kResultSchema);
+bool is_truncated_record(std::string_view line, std::string_view schema) {
+  const std::string start = fmt::format("{{\"schema\":\"{}\"", schema);
   if (!line.starts_with(std::string_view(start).substr(0, line.size()))) return false;
   return !Json::accept(line);
 }
@@ -48,28 +48,29 @@ struct Content {
   bool ends_truncated = false;
 };
 
-Json parse_line(std::string_view line, const std::filesystem::path& file, std::size_t number) {
+Json parse_line(std::string_view line, std::string_view schema, const std::filesystem::path& file,
+                std::size_t number) {
   Json record = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   require_input(record.is_object(), "{}, line {}: not a record; choose another file", file.string(),
                 number);
-  const Json schema = record.contains("schema") ? record["schema"] : Json(nullptr);
-  require_input(schema == kResultSchema,
-                "{}, line {}: has schema {}, this program writes {}; choose another file",
-                file.string(), number,
-                schema.is_string() ? schema.get<std::string>() : schema.dump(), kResultSchema);
+  const Json found = record.contains("schema") ? record["schema"] : Json(nullptr);
+  require_input(
+      found == schema, "{}, line {}: has schema {}, this program writes {}; choose another file",
+      file.string(), number, found.is_string() ? found.get<std::string>() : found.dump(), schema);
   return record;
 }
 
-Content parse_content(std::string_view text, const std::filesystem::path& file) {
+Content parse_content(std::string_view text, std::string_view schema,
+                      const std::filesystem::path& file) {
   Content content;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
     const bool is_last = end == std::string_view::npos;
-    if (is_last && is_truncated_record(line))
+    if (is_last && is_truncated_record(line, schema))
       content.ends_truncated = true;
     else if (line.find_first_not_of(" \t\r") != std::string_view::npos)
-      content.records.push_back(parse_line(line, file, number));
+      content.records.push_back(parse_line(line, schema, file, number));
     text.remove_prefix(is_last ? text.size() : end + 1);
   }
   return content;
@@ -84,17 +85,6 @@ std::string read_text(const std::filesystem::path& file) {
   std::ostringstream text;
   text << stream.rdbuf();
   return std::move(text).str();
-}
-
-void require_writable(std::string_view option, const std::filesystem::path& file) {
-  std::error_code ignored;
-  require_input(!std::filesystem::is_directory(file, ignored),
-                "--{}={}: a folder, where a file is needed", option, file.string());
-  const bool is_there = std::filesystem::exists(file, ignored);
-  const std::filesystem::path place =
-      is_there ? file : (file.has_parent_path() ? file.parent_path() : ".");
-  require_input(::access(place.c_str(), W_OK) == 0, "--{}={}: cannot be written ({})", option,
-                file.string(), std::strerror(errno));
 }
 
 void write_once(int descriptor, std::string_view text, const std::filesystem::path& file,
@@ -135,12 +125,13 @@ off_t file_size(int descriptor) {
 
 }  // namespace
 
-ResultFile::ResultFile(std::filesystem::path file) : file_(std::move(file)) {
+ResultFile::ResultFile(std::filesystem::path file, std::string_view schema)
+    : file_(std::move(file)), schema_(schema) {
   if (is_stdout()) return;
   require_writable("json", file_);
   // A pipe or a device holds no records; reading it could wait for ever.
   if (std::error_code ignored; std::filesystem::is_regular_file(file_, ignored)) {
-    for (const Json& record : parse_content(read_text(file_), file_).records) {
+    for (const Json& record : parse_content(read_text(file_), schema_, file_).records) {
       const std::string status = record.value("status", "");
       if (status == "ok" || status == "skipped") finished_ids_.insert(record.value("id", ""));
     }
@@ -160,7 +151,7 @@ void ResultFile::append(const Json& record) {
              std::strerror(errno));
   off_t size = file_size(descriptor.get());
   const std::string tail = last_partial_line(descriptor.get(), size);
-  if (is_truncated_record(tail) && !tail.empty()) {
+  if (is_truncated_record(tail, schema_) && !tail.empty()) {
     size -= static_cast<off_t>(tail.size());
     TW_REQUIRE(::ftruncate(descriptor.get(), size) == 0, "cannot shorten {}: {}", file_.string(),
                std::strerror(errno));
@@ -170,14 +161,25 @@ void ResultFile::append(const Json& record) {
   write_once(descriptor.get(), line, file_, size);
 }
 
+void require_writable(std::string_view option, const std::filesystem::path& file) {
+  std::error_code ignored;
+  require_input(!std::filesystem::is_directory(file, ignored),
+                "--{}={}: a folder, where a file is needed", option, file.string());
+  const bool is_there = std::filesystem::exists(file, ignored);
+  const std::filesystem::path place =
+      is_there ? file : (file.has_parent_path() ? file.parent_path() : ".");
+  require_input(::access(place.c_str(), W_OK) == 0, "--{}={}: cannot be written ({})", option,
+                file.string(), std::strerror(errno));
+}
+
 void check_places(const RunSpec& spec) {
   if (!spec.json.empty()) const ResultFile readable(spec.json);
   if (!spec.outputs.empty()) require_writable("outputs", spec.outputs);
   if (!spec.trace.empty()) require_writable("trace", spec.trace);
 }
 
-std::vector<Json> read_records(const std::filesystem::path& file) {
-  return parse_content(read_text(file), file).records;
+std::vector<Json> read_records(const std::filesystem::path& file, std::string_view schema) {
+  return parse_content(read_text(file), schema, file).records;
 }
 
 }  // namespace thinwire::harness

@@ -184,6 +184,18 @@ void Session::abort(const std::string& message, int status) {
   throw Error(message);
 }
 
+std::unique_ptr<fabric::Transport> Session::first_ranks(int count) {
+  return impl_->transport_for(count);
+}
+
+Json Session::environment() const {
+  return impl_->run_environment();
+}
+
+void Session::end_stuck(const std::string& what) {
+  impl_->on_stuck(what);
+}
+
 std::string Session::share(const std::string& text_of_root) {
   if (!impl_->mpi) return text_of_root;
   const std::string mine = is_root() ? text_of_root : std::string();
@@ -283,7 +295,8 @@ void Session::Impl::fill_shared(Result& result, const Point& point, const Shared
 }
 
 Json Session::Impl::run_environment() const {
-  return mpi ? environment({.mpi = fabric::mpi_version(), .hosts = mpi->hosts()}) : environment({});
+  return mpi ? harness::environment({.mpi = fabric::mpi_version(), .hosts = mpi->hosts()})
+             : harness::environment({});
 }
 
 }  // namespace thinwire::harness

@@ -115,6 +115,19 @@ std::vector<double> range_values(const Range& range, double first, double last) 
   return values;
 }
 
+std::vector<double> list_values(std::string_view text,
+                                const std::function<double(std::string_view)>& parse) {
+  std::vector<double> values;
+  for (const std::string& part : split(text, ',')) {
+    const std::optional<Range> range = parse_range(part);
+    const std::vector<double> more =
+        range ? range_values(*range, parse(range->first), parse(range->last))
+              : std::vector{parse(part)};
+    values.insert(values.end(), more.begin(), more.end());
+  }
+  return values;
+}
+
 std::string flag_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "on" : "off";

@@ -2,7 +2,7 @@
 
 import pytest
 
-COMMANDS = ("run", "sweep", "predict", "tables", "codebook", "list")
+COMMANDS = ("run", "sweep", "predict", "tables", "codebook", "calibrate", "link-check", "list")
 
 
 def test_help_names_the_commands(thinwire):

@@ -108,6 +108,17 @@ TEST_F(ResultFileTest, RefusesAnotherSchemaAndLeavesTheFileAlone) {
   EXPECT_EQ(read(), text);
 }
 
+TEST_F(ResultFileTest, ServesAnotherSchema) {
+  constexpr const char* kOther = "thinwire.other/1";
+  const Json other{{"schema", kOther}, {"value", 1}};
+  write(other.dump() + "\n" + other.dump().substr(0, 12));
+
+  ResultFile(file(), kOther).append(other);
+
+  EXPECT_EQ(read_records(file(), kOther), std::vector<Json>(2, other));
+  EXPECT_TRUE(mentions(refusal(), {"line 1", kOther, "thinwire.result/1"}));
+}
+
 TEST_F(ResultFileTest, RefusesWhatIsNotARecord) {
   for (const char* text :
        {"hello\n", "some notes", "{\"a\": 1}\n", "[1]\n", "3", "{\"schema\": 5}"}) {

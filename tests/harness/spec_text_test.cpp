@@ -46,6 +46,13 @@ TEST(ParseRange, RefusesMalformedOnes) {
   EXPECT_THROW(range_values(*parse_range("0..2:log:3"), 0, 2), InputError);
 }
 
+TEST(ListValues, AreThoseOfEveryValueAndRange) {
+  EXPECT_EQ(list_values("7,1..3,10..1000:log:3", parse_number),
+            (std::vector<double>{7, 1, 2, 3, 10, 100, 1000}));
+  EXPECT_THROW(list_values("", parse_number), InputError);
+  EXPECT_THROW(list_values("1,,2", parse_number), InputError);
+}
+
 TEST(FlagText, WritesJsonAsAFlagWouldBe) {
   EXPECT_EQ(flag_text(Json::parse("3")), "3");
   EXPECT_EQ(flag_text(Json::parse("2.5")), "2.5");

@@ -23,6 +23,10 @@ double quota_cores();
 /// be a fraction.
 double granted_cores();
 
+/// Memory that this process may still take, in bytes: of the machine, or of its control group where
+/// that leaves less.
+std::int64_t available_memory_bytes();
+
 /// Memory of this process that nothing shares (Private_Clean + Private_Dirty, without node memory),
 /// in bytes; 0 where the kernel does not tell.
 std::int64_t resident_private_bytes();

@@ -38,9 +38,15 @@ class Session {
   const model::Model& model_for(const Point& point);
   /// Joins all ranks of this launch.
   fabric::Transport& everyone();
+  /// Joins the first `count` ranks; null on the others. Collective over all ranks.
+  std::unique_ptr<fabric::Transport> first_ranks(int count);
+  /// Where and with what this launch runs, for records.
+  Json environment() const;
 
   /// Ends all ranks with this message; for an exception on one of them.
   [[noreturn]] void abort(const std::string& message, int status);
+  /// The same for a watchdog's complaint.
+  void end_stuck(const std::string& what);
 
  private:
   struct Impl;

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,10 @@ std::optional<Range> parse_range(std::string_view text);
 /// The values of a range whose ends mean `first` and `last`. Throws InputError when they are out of
 /// order, or not positive where logarithms are taken.
 std::vector<double> range_values(const Range& range, double first, double last);
+/// Every value of a list of values and ranges, such as "1,2,8..64:log:4"; `parse` reads one of them
+/// or an end of a range. Throws InputError, also for an empty list.
+std::vector<double> list_values(std::string_view text,
+                                const std::function<double(std::string_view)>& parse);
 
 /// A JSON value as the text that a flag would have: numbers in shortest form, booleans as on and
 /// off, lists joined by commas. Throws InputError for an object or a nested list.
