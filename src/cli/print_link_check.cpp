@@ -29,10 +29,7 @@ void print_heading(const Json& record) {
              record.at("devices").get<int>(), record.at("clock").get<std::string>(), samples,
              samples == 1 ? "" : "s");
   if (record.at("contended").get<bool>())
-    fmt::print(
-        "  contended: more devices than the {:g} cores granted, wall-clock times are too "
-        "long\n",
-        record.at("environment").at("granted_cores").get<double>());
+    fmt::print("  contended: the devices have too few cores to run at once, times are too long\n");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(Profile, HasDeviceAndLink) {
       .model = "vit-tiny",
       .threads = 2,
       .memory_bytes = 1000,
-      .rates = {{.rows = 4, .flops = 1, .gflops = summarize({1, 2, 3, 4, 5})}},
+      .rates = {{.rows = 4, .flops = 1, .gflops = summarize({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11})}},
       .link = LinkFit{.rate = Rate::bits_per_second(5e6), .latency = Seconds(0.25)},
       .environment = Json::object()};
 
@@ -74,11 +74,13 @@ TEST(Profile, HasDeviceAndLink) {
 
   EXPECT_EQ(json.at("schema"), "thinwire.profile/1");
   EXPECT_EQ(json.at("device").at("model"), "vit-tiny");
-  EXPECT_EQ(json.at("device").at("gflops_by_rows"),
-            (Json{{{"rows", 4}, {"gflops", 3.0}, {"gflops_p10", 1.4}, {"gflops_p90", 4.6}}}));
+  EXPECT_EQ(
+      json.at("device").at("gflops_by_rows"),
+      Json::array({{{"rows", 4}, {"gflops", 6.0}, {"gflops_p10", 2.0}, {"gflops_p90", 10.0}}}));
   EXPECT_EQ(json.at("link").at("rate_bit_per_s"), 5e6);
   EXPECT_EQ(json.at("link").at("latency_s"), 0.25);
   EXPECT_EQ(json.at("link").at("topology"), "unicast");
+  EXPECT_EQ(json.at("link").at("overhead"), "none");
 }
 
 TEST(Profile, HasNoLinkWithoutAFit) {

@@ -42,6 +42,16 @@ TEST(LinkFit, RecoversRateAndLatency) {
     }
 }
 
+TEST(LinkFit, CountsPacketHeadersAsSent) {
+  LinkSetting setting = setting_of(2, fabric::Topology::unicast, 42e6, 3e-4);
+  setting.link.overhead = fabric::kTcpOverhead;
+
+  const auto fit = fit_link(setting, timings_of(setting, [](double s, std::size_t) { return s; }));
+
+  ASSERT_TRUE(fit);
+  EXPECT_NEAR(fit->rate.bit_per_s() / 42e6, 1, 1e-9);
+}
+
 TEST(LinkFit, IsNearUnderNoise) {
   const LinkSetting setting = setting_of(2, fabric::Topology::unicast, 42e6, 3e-4);
   const auto noisy = [](double s, std::size_t i) { return s * (i % 2 == 0 ? 1.02 : 0.98); };
