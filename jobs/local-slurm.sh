@@ -39,11 +39,13 @@ require_programs() {
   [ ${#socket} -le 100 ] || die "THINWIRE_SLURM_DIR=$state: too long a path for a socket" 2
 }
 
-# The process of a pid file, if it is still the program that wrote it: numbers are reused.
+# The process of a pid file, if it is still the program that wrote it: numbers are reused. A
+# zombie, which a container without an init may never reap, has ended.
 running() { # PIDFILE PROGRAM
-  local pid
-  pid=$(cat "$1" 2>/dev/null) && [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$2" ] &&
-    printf '%s\n' "$pid"
+  local pid name condition
+  pid=$(cat "$1" 2>/dev/null) || return
+  read -r _ name condition _ 2>/dev/null <"/proc/$pid/stat" || return
+  [ "$name" = "($2)" ] && [ "$condition" != Z ] && printf '%s\n' "$pid"
 }
 
 # Prints "PROGRAM PIDFILE" of every daemon, in the order in which they end.
