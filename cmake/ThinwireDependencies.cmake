@@ -1,10 +1,21 @@
 # Every dependency is a Debian package; a missing one is named, so that it can be installed.
+# Included by the build, and by find_package(thinwire) of who uses what was installed.
+
+# Ends a build, and lets a find_package(thinwire) fail.
+macro(thinwire_missing text)
+  if("${CMAKE_FIND_PACKAGE_NAME}" STREQUAL "thinwire")
+    set(thinwire_FOUND FALSE)
+    set(thinwire_NOT_FOUND_MESSAGE "${text}")
+    return()
+  endif()
+  message(FATAL_ERROR "${text}")
+endmacro()
 
 # thinwire_require(<package> <debian package> [arguments of find_package])
 macro(thinwire_require package debian_package)
   find_package(${package} ${ARGN} QUIET)
   if(NOT ${package}_FOUND)
-    message(FATAL_ERROR "${package} was not found. On Debian: apt-get install ${debian_package}")
+    thinwire_missing("${package} was not found. On Debian: apt-get install ${debian_package}")
   endif()
 endmacro()
 
@@ -18,28 +29,34 @@ thinwire_require(Threads libc6-dev)
 
 find_package(PkgConfig QUIET)
 if(NOT PkgConfig_FOUND)
-  message(FATAL_ERROR "pkg-config was not found. On Debian: apt-get install pkg-config")
+  thinwire_missing("pkg-config was not found. On Debian: apt-get install pkg-config")
 endif()
 pkg_check_modules(hwloc QUIET IMPORTED_TARGET hwloc)
 if(NOT hwloc_FOUND)
-  message(FATAL_ERROR "hwloc was not found. On Debian: apt-get install libhwloc-dev")
-endif()
-
-find_path(STB_INCLUDE_DIR stb_image.h PATH_SUFFIXES stb)
-if(NOT STB_INCLUDE_DIR)
-  message(FATAL_ERROR "stb_image.h was not found. On Debian: apt-get install libstb-dev")
+  thinwire_missing("hwloc was not found. On Debian: apt-get install libhwloc-dev")
 endif()
 
 # Debian's dnnl-config.cmake asks for OpenCL, which the CPU engine does not need.
 find_path(DNNL_INCLUDE_DIR dnnl.hpp)
 find_library(DNNL_LIBRARY dnnl)
 if(NOT DNNL_INCLUDE_DIR OR NOT DNNL_LIBRARY)
-  message(FATAL_ERROR "oneDNN was not found. On Debian: apt-get install libdnnl-dev")
+  thinwire_missing("oneDNN was not found. On Debian: apt-get install libdnnl-dev")
 endif()
-add_library(DNNL::dnnl UNKNOWN IMPORTED)
-set_target_properties(DNNL::dnnl PROPERTIES
-  IMPORTED_LOCATION "${DNNL_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${DNNL_INCLUDE_DIR}")
+if(NOT TARGET DNNL::dnnl)
+  add_library(DNNL::dnnl UNKNOWN IMPORTED)
+  set_target_properties(DNNL::dnnl PROPERTIES
+    IMPORTED_LOCATION "${DNNL_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${DNNL_INCLUDE_DIR}")
+endif()
 
+# What follows is needed to build thinwire, not to use it.
+if("${CMAKE_FIND_PACKAGE_NAME}" STREQUAL "thinwire")
+  return()
+endif()
+
+find_path(STB_INCLUDE_DIR stb_image.h PATH_SUFFIXES stb)
+if(NOT STB_INCLUDE_DIR)
+  thinwire_missing("stb_image.h was not found. On Debian: apt-get install libstb-dev")
+endif()
 if(THINWIRE_TESTS)
   thinwire_require(GTest libgtest-dev)
 endif()

@@ -5,16 +5,22 @@ target_compile_options(thinwire_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
   -Wno-missing-field-initializers -Werror) # designated initializers leave defaults out
 
+include(GNUInstallDirs)
+
 # thinwire_add_room(<room> SOURCES <files> [LINKS <targets>] [PRIVATE_LINKS <targets>])
-# One static library thinwire::<room>; LINKS are the rooms its headers may include.
+# One static library thinwire::<room>, here and where it is installed; LINKS are the rooms its headers may include.
 function(thinwire_add_room room)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   add_library(thinwire_${room} STATIC ${ARG_SOURCES})
   add_library(thinwire::${room} ALIAS thinwire_${room})
   target_compile_features(thinwire_${room} PUBLIC cxx_std_20)
-  target_include_directories(thinwire_${room} PUBLIC "${PROJECT_SOURCE_DIR}/include")
+  target_include_directories(thinwire_${room} PUBLIC
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
   target_link_libraries(thinwire_${room} PUBLIC ${ARG_LINKS}
-                        PRIVATE thinwire_warnings ${ARG_PRIVATE_LINKS})
+                        PRIVATE $<BUILD_INTERFACE:thinwire_warnings> ${ARG_PRIVATE_LINKS})
+  set_target_properties(thinwire_${room} PROPERTIES EXPORT_NAME ${room})
+  install(TARGETS thinwire_${room} EXPORT thinwireTargets)
 endfunction()
 
 # thinwire_add_test(<name> SOURCES <files> [LINKS <targets>] [RANKS <counts>] [TIMEOUT <seconds>])

@@ -24,6 +24,15 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
+/// srun starts tasks that know nothing of each other unless it is told which MPI they speak; each
+/// would start ranks of its own, inside a step that has no room for them.
+void refuse_tasks_without_mpi() {
+  const char* const tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+  require_input(tasks == nullptr || std::atoi(tasks) <= 1,
+                "srun started {} tasks without MPI; use srun --mpi=pmix, or mpirun in its place",
+                tasks == nullptr ? "" : tasks);
+}
+
 }  // namespace
 
 void limit_thread_spinning(char** argv) {
@@ -40,6 +49,7 @@ bool is_speaker() {
 }
 
 void restart_under_mpirun(const Arguments& arguments, int ranks) {
+  refuse_tasks_without_mpi();
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   std::vector<std::string> words{"mpirun", "--oversubscribe",     "--bind-to", "none",
                                  "-n",     std::to_string(ranks), self};

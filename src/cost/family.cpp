@@ -1,4 +1,4 @@
-#include "family.hpp"
+#include "thinwire/cost/family.hpp"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "family.hpp"
 #include "schedule.hpp"
 #include "thinwire/base/error.hpp"
+#include "thinwire/cost/family.hpp"
 #include "thinwire/cost/memory.hpp"
 #include "thinwire/cost/work.hpp"
 

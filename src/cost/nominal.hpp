@@ -1,5 +1,5 @@
 #pragma once
-#include "family.hpp"
+#include "thinwire/cost/family.hpp"
 
 namespace thinwire::cost {
 

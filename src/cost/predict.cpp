@@ -3,16 +3,16 @@
 #include <string_view>
 
 #include "block_split.hpp"
-#include "family.hpp"
 #include "nominal.hpp"
 #include "terminal.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/named.hpp"
+#include "thinwire/base/table.hpp"
+#include "thinwire/cost/family.hpp"
+#include "thinwire/cost/registration.hpp"
 
 namespace thinwire::cost {
 namespace {
-
-using MakeMethod = MethodPtr (*)(const Workload&, std::span<const Share>);
 
 Prediction predict_with(const Workload& workload, MethodPtr method,
                         const std::vector<Share>& shares) {
@@ -24,8 +24,7 @@ Prediction predict_with(const Workload& workload, MethodPtr method,
 
 template <MakeMethod make>
 Prediction predict_member(const Workload& workload) {
-  const std::vector<Share> shares = make_shares(workload);
-  return predict_with(workload, make(workload, shares), shares);
+  return predict_member(workload, make);
 }
 
 Prediction predict_single(const Workload& workload) {
@@ -45,10 +44,6 @@ Prediction predict_astra(const Workload& workload) {
   return predict_with(workload, make_astra(workload, shares), shares);
 }
 
-struct PredictionEntry {
-  std::string_view name;
-  Prediction (*predict)(const Workload&);
-};
 constexpr std::array kPredictions = {PredictionEntry{"single", predict_single},
                                      PredictionEntry{"voltage", predict_member<make_voltage>},
                                      PredictionEntry{"prism", predict_member<make_prism>},
@@ -59,6 +54,12 @@ constexpr std::array kPredictions = {PredictionEntry{"single", predict_single},
                                      PredictionEntry{"trace-1b", predict_member<make_trace_1b>},
                                      PredictionEntry{"tensor", predict_tensor},
                                      PredictionEntry{"pipeline", predict_pipeline}};
+
+/// Those above, and what the program has registered.
+Table<PredictionEntry>& table() {
+  static Table<PredictionEntry> table(kPredictions);
+  return table;
+}
 
 void check(const Workload& workload) {
   require_input(workload.tokens >= 1, "tokens={}: a sequence has at least one token",
@@ -74,8 +75,21 @@ void check(const Workload& workload) {
 
 }  // namespace
 
+Registration::Registration(const PredictionEntry& entry) : name_(entry.name) {
+  table().add(entry);
+}
+
+Registration::~Registration() {
+  table().remove(name_);
+}
+
+Prediction predict_member(const Workload& workload, MakeMethod make) {
+  const std::vector<Share> shares = make_shares(workload);
+  return predict_with(workload, make(workload, shares), shares);
+}
+
 Prediction predict(const Workload& workload) {
-  const PredictionEntry& entry = find_named("strategy", workload.strategy, kPredictions);
+  const PredictionEntry& entry = find_named("strategy", workload.strategy, table().entries());
   check(workload);
   Prediction prediction = entry.predict(workload);
   if (workload.has_terminal) add_message_memory(prediction);

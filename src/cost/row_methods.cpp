@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "family.hpp"
 #include "schedule.hpp"
+#include "thinwire/cost/family.hpp"
 #include "thinwire/cost/memory.hpp"
 #include "thinwire/cost/work.hpp"
 

@@ -1,11 +1,11 @@
 #include <utility>
 
 #include "block_split.hpp"
-#include "family.hpp"
 #include "nominal.hpp"
 #include "schedule.hpp"
 #include "terminal.hpp"
 #include "thinwire/base/error.hpp"
+#include "thinwire/cost/family.hpp"
 #include "thinwire/cost/memory.hpp"
 #include "thinwire/cost/work.hpp"
 

@@ -1,14 +1,12 @@
-#include <algorithm>
 #include <array>
-#include <functional>
-#include <optional>
 
 #include "thinwire/base/named.hpp"
+#include "thinwire/base/table.hpp"
 #include "thinwire/strategy/astra.hpp"
+#include "thinwire/strategy/member.hpp"
 #include "thinwire/strategy/pipeline.hpp"
 #include "thinwire/strategy/prism.hpp"
-#include "thinwire/strategy/sequence_parallel.hpp"
-#include "thinwire/strategy/strategy.hpp"
+#include "thinwire/strategy/registration.hpp"
 #include "thinwire/strategy/tensor_parallel.hpp"
 #include "thinwire/strategy/trace.hpp"
 #include "thinwire/strategy/trace_nb.hpp"
@@ -28,57 +26,6 @@ constexpr CodebookUse kTrace2a{
 constexpr CodebookUse kTraceNb{.published = Published::attention_output,
                                .codes_first_exchange = false};
 constexpr CodebookUse kTrace1b{.published = Published::attention_output};
-
-/// What sets a member of the sequence-parallel family apart.
-struct Member {
-  Index replicated = 0;   ///< leading tokens of which every device has a copy
-  bool overlaps = false;  ///< unless the options say otherwise
-  /// The codec, with room for all `layouts`; called only where there are peers.
-  std::function<std::unique_ptr<Exchange>(std::span<const Layout> layouts)> make_exchange;
-  /// Most key columns of a device in a layout.
-  std::function<Index(const Layout&)> columns = [](const Layout& layout) {
-    return layout.tokens();
-  };
-};
-
-/// The same lengths as each device lays them out: room for what any of them publishes.
-std::vector<Layout> layouts_of_all(std::span<const Layout> layouts) {
-  std::vector<Layout> all;
-  for (Layout layout : layouts)
-    for (layout.device = 0; layout.device < layout.devices(); ++layout.device)
-      all.push_back(layout);
-  return all;
-}
-
-std::vector<TerminalPlan> terminal_plans(std::span<const Layout> layouts,
-                                         const model::ModelConfig& config, Collect collect) {
-  std::vector<TerminalPlan> plans;
-  for (const Layout& layout : layouts) plans.push_back(sequence_plan(layout, config, collect));
-  return plans;
-}
-
-std::unique_ptr<Strategy> make_member(const model::Model& model, const StrategyOptions& options,
-                                      const DeviceRole& role, const Member& member) {
-  const bool has_peers = role.devices > 1;
-  std::vector<Layout> layouts = make_layouts(role, options, has_peers ? member.replicated : 0);
-  const auto exchange_for = [&](std::span<const Layout> all) {
-    return has_peers ? member.make_exchange(all) : nullptr;
-  };
-  std::vector<TerminalPlan> plans;
-  if (options.io == Io::terminal) plans = terminal_plans(layouts, model.config(), options.collect);
-  if (role.device == role.devices)
-    return std::make_unique<Terminal>(model, role, std::move(plans),
-                                      exchange_for(layouts_of_all(layouts)));
-
-  Index columns = 0;
-  for (const Layout& layout : layouts) columns = std::max(columns, member.columns(layout));
-  std::unique_ptr<Exchange> exchange = exchange_for(layouts);
-  std::optional<TerminalLink> terminal;
-  if (options.io == Io::terminal) terminal.emplace(model, role, std::move(plans), exchange.get());
-  const Overlap overlap = options.overlap.value_or(member.overlaps) ? Overlap::yes : Overlap::no;
-  return std::make_unique<SequenceParallel>(model, role, std::move(layouts), std::move(exchange),
-                                            columns, overlap, std::move(terminal));
-}
 
 std::unique_ptr<Strategy> make_single(const model::Model& model, const StrategyOptions& options,
                                       const DeviceRole& role) {
@@ -168,21 +115,35 @@ constexpr std::array kStrategies = {
                   {},
                   false}};
 
+/// Those above, and what the program has registered.
+Table<StrategyEntry>& table() {
+  static Table<StrategyEntry> table(kStrategies);
+  return table;
+}
+
 }  // namespace
 
+Registration::Registration(const StrategyEntry& entry) : name_(entry.name) {
+  table().add(entry);
+}
+
+Registration::~Registration() {
+  table().remove(name_);
+}
+
 std::span<const StrategyEntry> strategies() {
-  return kStrategies;
+  return table().entries();
 }
 
 std::vector<std::string_view> strategy_names() {
   std::vector<std::string_view> names;
-  for (const StrategyEntry& entry : kStrategies) names.push_back(entry.name);
+  for (const StrategyEntry& entry : strategies()) names.push_back(entry.name);
   return names;
 }
 
 std::unique_ptr<Strategy> make_strategy(std::string_view name, const model::Model& model,
                                         const StrategyOptions& options, const DeviceRole& role) {
-  return find_named("strategy", name, kStrategies).make(model, options, role);
+  return find_named("strategy", name, strategies()).make(model, options, role);
 }
 
 }  // namespace thinwire::strategy

@@ -62,6 +62,11 @@ MethodPtr make_trace_2a(const Workload& workload, std::span<const Share> shares)
 MethodPtr make_trace_nb(const Workload& workload, std::span<const Share> shares);
 MethodPtr make_trace_1b(const Workload& workload, std::span<const Share> shares);
 
+using MakeMethod = MethodPtr (*)(const Workload&, std::span<const Share>);
+/// The prediction of a strategy whose method `make` gives: the pass and the papers' figures.
+/// Throws InputError as make_shares and `make` do.
+Prediction predict_member(const Workload& workload, MakeMethod make);
+
 /// A pass of the family (METHODS 3). `method` is null for one device, which publishes nothing.
 Prediction predict_family(const Workload& workload, const FamilyMethod* method,
                           const std::vector<Share>& shares);

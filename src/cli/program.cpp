@@ -1,3 +1,5 @@
+#include "thinwire/cli/program.hpp"
+
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
@@ -90,9 +92,9 @@ std::span<const Command> commands() {
   return kCommands;
 }
 
-}  // namespace thinwire::cli
-
-int main(int argc, char** argv) {
-  thinwire::cli::limit_thread_spinning(argv);
-  return thinwire::cli::guarded_main(argc, argv);
+int run_program(int argc, char** argv) {
+  limit_thread_spinning(argv);
+  return guarded_main(argc, argv);
 }
+
+}  // namespace thinwire::cli
