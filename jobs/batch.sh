@@ -28,13 +28,15 @@ stop_launcher() {
 }
 
 # Slurm says with USR1 (submit.sh: --signal) that the time is nearly up: put the job back into the
-# queue, unless it got nowhere, since it would get nowhere for ever.
+# queue, unless it got nowhere, since it would get nowhere for ever. The signal may come a minute
+# before its time: Slurm looks at limits that often.
 on_time_nearly_up() {
   stop_launcher
   if [ "$(finished_records)" -gt "$records_before" ]; then
     echo "thinwire job: time is nearly up; requeued, resumes behind record $(finished_records)"
+    trap 'exit 143' TERM # with which Slurm ends this run of the job
     scontrol requeue "$SLURM_JOB_ID"
-    sleep infinity & # until Slurm ends this run of the job
+    sleep infinity &
     wait $!
   fi
   echo "thinwire job: not one point was done within TIME_LIMIT=$time_limit; give it more" >&2

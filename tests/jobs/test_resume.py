@@ -63,6 +63,7 @@ def test_a_job_whose_time_is_nearly_up_requeues_itself(slurm, tmp_path):
 
     assert "Restarts=1" in slurm("scontrol", "show", "job", half.job).stdout
     assert "time is nearly up; requeued, resumes behind record" in log
+    assert "submit it again" not in log
     expect_every_point_once(half.result)
 
 
