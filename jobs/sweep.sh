@@ -10,6 +10,10 @@ source jobs/settings.sh
 mpirun=${MPIRUN:-mpirun --oversubscribe --bind-to none}
 
 [ -x "$thinwire" ] || { echo "error: no $thinwire; build it or set THINWIRE" >&2; exit 2; }
+case $baselines in
+  with | without | only) ;;
+  *) echo "error: BASELINES=$baselines: with, without or only is needed" >&2 && exit 2 ;;
+esac
 mkdir -p "$(dirname "$result")"
 document=${result%.jsonl}.sweep.json
 

@@ -5,13 +5,13 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import JOBS, LOCAL_SLURM
+from conftest import BINARY, JOBS, LOCAL_SLURM
 
 
 def run(*command, **environment):
     return subprocess.run(
         [str(part) for part in command],
-        env={**os.environ, **environment},
+        env={**os.environ, **{name: str(value) for name, value in environment.items()}},
         capture_output=True,
         text=True,
         timeout=30,
@@ -41,6 +41,13 @@ def test_sweep_names_a_program_that_is_not_there():
 
     assert done.returncode == 2
     assert "no absent/thinwire; build it or set THINWIRE" in done.stderr
+
+
+def test_sweep_names_a_wrong_word():
+    done = run(JOBS / "sweep.sh", BASELINES="no", THINWIRE=BINARY)
+
+    assert done.returncode == 2
+    assert "BASELINES=no: with, without or only is needed" in done.stderr
 
 
 def test_up_refuses_a_second_slurm_in_the_same_folder(slurm):
