@@ -243,17 +243,30 @@ carried() {
   done
 }
 
+# One JSON object; an unlimited cable has neither rate nor burst.
+write_counters() { # <lines of carried>
+  local device
+  for ((device = 0; device < devices; ++device)); do
+    printf '%s %s\n' "${bits[device]:-null}" "$([ -z "${bits[device]}" ] && echo null || burst_of "$device")"
+  done | paste -d ' ' - <(printf '%s\n' "$1") | awk -v mtu="$mtu" -v eager="$eager" '
+    BEGIN {
+      printf "{\"schema\": \"thinwire.netns/1\", \"mtu_bytes\": %d, \"eager_limit_bytes\": %d, ", mtu, eager
+      printf "\"devices\": ["
+    }
+    {
+      printf "%s{\"rate_bit_per_s\": %s, \"burst_bytes\": %s, ", (NR > 1 ? ", " : ""), $1, $2
+      printf "\"sent_bytes\": %.0f, \"sent_frames\": %.0f, \"received_bytes\": %.0f, ", $3, $4, $5
+      printf "\"received_frames\": %.0f, \"dropped_frames\": %.0f}", $6, $7
+    }
+    END { print "]}" }' >"$counters"
+}
+
 report() {
   local lines
   lines=$(carried)
   awk '{ printf "netns: device %d sent %.0f B in %.0f frames, received %.0f B in %.0f frames, dropped %.0f\n",
          NR - 1, $1, $2, $3, $4, $5 }' <<<"$lines" >&2
-  [ -z "$counters" ] || awk -v mtu="$mtu" -v eager="$eager" '
-    BEGIN { printf "{\"mtu_bytes\": %d, \"eager_limit_bytes\": %d, \"devices\": [", mtu, eager }
-    { printf "%s{\"sent_bytes\": %.0f, \"sent_frames\": %.0f, ", (NR > 1 ? ", " : ""), $1, $2
-      printf "\"received_bytes\": %.0f, \"received_frames\": %.0f, ", $3, $4
-      printf "\"dropped_frames\": %.0f}", $5 }
-    END { print "]}" }' <<<"$lines" >"$counters"
+  [ -z "$counters" ] || write_counters "$lines"
   awk '{ dropped += $5 } END { exit dropped > 0 }' <<<"$lines" ||
     fail "the shapers dropped frames: the measurement does not count" 1
 }

@@ -1,10 +1,10 @@
-"""python -m thinwire_analysis prism|trace --results DIR --out DIR"""
+"""python -m thinwire_analysis prism|trace|validation --results DIR --out DIR"""
 
 import argparse
 import sys
 from pathlib import Path
 
-from thinwire_analysis import prism, trace
+from thinwire_analysis import prism, trace, validation
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.records import load_schema
 
@@ -20,6 +20,8 @@ def main(arguments=None):
         schema = load_schema(options.schema)
         if options.command == "prism":
             paper, found = prism, prism.reproduce(options.results, options.published, schema)
+        elif options.command == "validation":
+            paper, found = validation, validation.judge(options.results, schema)
         else:
             paper, found = trace, trace.reproduce(options.results, schema)
         paper.write_outputs(found, options.results, options.out)
@@ -41,11 +43,13 @@ def _parser():
         "--published", type=Path, default=DEFAULT_PUBLISHED, help="the paper's printed cells"
     )
     _add(commands, "trace")
+    _add(commands, "validation", "judge and report the study of experiments/validation")
     return parser
 
 
-def _add(commands, paper):
-    command = commands.add_parser(paper, help=f"judge and report the {paper.upper()} reproduction")
+def _add(commands, name, text=None):
+    text = text or f"judge and report the {name.upper()} reproduction"
+    command = commands.add_parser(name, help=text)
     command.add_argument(
         "--results", required=True, type=Path, help="folder with the *.jsonl files"
     )

@@ -12,6 +12,7 @@ COLOURS = {
     "pipeline": "#F0E442",
 }
 MARKERS = {"voltage": "s", "prism": "o", "astra": "^", "trace-b": "D", "trace-nb": "v", "tensor": "P"}
+SERIES = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")  # of one quantity
 COMPUTE, WAIT, TRANSFER = "#0072B2", "#D55E00", "#F0E442"
 
 

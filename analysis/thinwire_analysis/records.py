@@ -26,18 +26,23 @@ def load_records(path, schema=None):
     last line without its newline is what an interrupted writer leaves: it is reported on stderr
     and left out. Any other line that is no valid record raises InputError with its number.
     """
+    latest = {record["id"]: record for record in load_lines(path, SCHEMA_NAME, schema)}
+    if not latest:
+        raise InputError(f"{path}: no records")
+    return list(latest.values())
+
+
+def load_lines(path, name, schema=None):
+    """Every object of a .jsonl file whose lines are of the schema `name`, in order."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: {error}") from error
     validator = jsonschema.Draft202012Validator(schema) if schema is not None else None
-    latest = {}
-    for number, line in enumerate(_complete_lines(text, path), start=1):
-        record = _parse_line(line, path, number, validator)
-        latest[record["id"]] = record
-    if not latest:
-        raise InputError(f"{path}: no records")
-    return list(latest.values())
+    return [
+        _parse_line(line, path, number, name, validator)
+        for number, line in enumerate(_complete_lines(text, path), start=1)
+    ]
 
 
 def finished(records, path="results"):
@@ -66,14 +71,14 @@ def _complete_lines(text, path):
     return lines
 
 
-def _parse_line(line, path, number, validator):
+def _parse_line(line, path, number, expected, validator):
     try:
         record = json.loads(line)
     except ValueError as error:
         raise InputError(f"{path}, line {number}: no JSON object ({error})") from error
     name = record.get("schema") if isinstance(record, dict) else None
-    if name != SCHEMA_NAME:
-        raise InputError(f"{path}, line {number}: schema {name!r}, expected {SCHEMA_NAME!r}")
+    if name != expected:
+        raise InputError(f"{path}, line {number}: schema {name!r}, expected {expected!r}")
     if validator is not None:
         broken = next(iter(validator.iter_errors(record)), None)
         if broken is not None:
