@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs an MPI program on P devices, each in a network namespace of its own, that a bridge joins. Both
-# ends of every device's cable are shaped by the kernel (tc tbf): its own end is the transmitter, the
-# bridge's end the receiver's port. One rank a device, over TCP.
+# Runs an MPI program on P devices, each in a network namespace of its own; a bridge joins them.
+# Both ends of every device's cable are shaped by the kernel (tc tbf): its own end is the
+# transmitter, the bridge's end the receiver's port. One rank a device, over TCP.
 #
 # Usage: jobs/netns.sh --devices P [options] -- COMMAND [ARGUMENT...]
 #   --devices P        namespaces and ranks, 2 to 64
@@ -103,12 +103,16 @@ on() {
 }
 
 burst_of() { # <device>
-  if [ -n "$burst" ]; then
+  if [ -z "${bits[$1]}" ]; then
+    printf null
+  elif [ -n "$burst" ]; then
     printf '%s' "$burst"
   else
     printf '%s' $((mtu + 14 + bits[$1] * timer_slack_us / 8000000))
   fi
 }
+
+mac_of() { printf '02:00:00:00:00:%02x' "$1"; } # <device>
 
 # plug <device> <name> <network> <switch>: a cable from the device to the switch
 plug() {
@@ -116,14 +120,14 @@ plug() {
   ip link add "$name$device" type veth peer name "$name" netns "device$device"
   ip link set dev "$name$device" mtu "$mtu" master "$switch" up
   # The peers' addresses are set, so that nothing but the program's own traffic crosses the cable.
-  on "$device" ip link set dev "$name" mtu "$mtu" address "02:00:00:00:00:$(printf %02x "$device")" up
+  on "$device" ip link set dev "$name" mtu "$mtu" address "$(mac_of "$device")" up
   on "$device" ip address add "$network.$((device + 1))/24" dev "$name"
   # Open windows: the cable is what limits a connection, from its first message on.
   on "$device" ip route change "$network.0/24" dev "$name" src "$network.$((device + 1))" \
     initcwnd "$window_segments" initrwnd "$window_segments"
   for ((other = 0; other < devices; ++other)); do
     [ "$other" -eq "$device" ] || on "$device" ip neighbour add "$network.$((other + 1))" \
-      lladdr "02:00:00:00:00:$(printf %02x "$other")" dev "$name"
+      lladdr "$(mac_of "$other")" dev "$name"
   done
 }
 
@@ -202,7 +206,8 @@ describe() {
       printf ' %s' "${rates[device]}"
       [ -z "${bits[device]}" ] || printf ' (burst %s B)' "$(burst_of "$device")"
     done
-    printf '\nnetns: Open MPI over TCP, btl_tcp_eager_limit = btl_tcp_rndv_eager_limit = %s\n' "$eager"
+    printf '\nnetns: Open MPI over TCP, btl_tcp_eager_limit = btl_tcp_rndv_eager_limit = %s\n' \
+      "$eager"
   } >&2
 }
 
@@ -229,7 +234,7 @@ start_ranks() {
   return "$status"
 }
 
-# One line a device: bytes and frames sent, bytes and frames received, frames dropped by the shapers.
+# One line a device: bytes, frames sent, bytes, frames received, frames that its shapers dropped.
 carried() {
   local device
   for ((device = 0; device < devices; ++device)); do
@@ -247,16 +252,17 @@ carried() {
 write_counters() { # <lines of carried>
   local device
   for ((device = 0; device < devices; ++device)); do
-    printf '%s %s\n' "${bits[device]:-null}" "$([ -z "${bits[device]}" ] && echo null || burst_of "$device")"
+    printf '%s %s\n' "${bits[device]:-null}" "$(burst_of "$device")"
   done | paste -d ' ' - <(printf '%s\n' "$1") | awk -v mtu="$mtu" -v eager="$eager" '
     BEGIN {
-      printf "{\"schema\": \"thinwire.netns/1\", \"mtu_bytes\": %d, \"eager_limit_bytes\": %d, ", mtu, eager
-      printf "\"devices\": ["
+      printf "{\"schema\": \"thinwire.netns/1\", \"mtu_bytes\": %d, ", mtu
+      printf "\"eager_limit_bytes\": %d, \"devices\": [", eager
     }
     {
       printf "%s{\"rate_bit_per_s\": %s, \"burst_bytes\": %s, ", (NR > 1 ? ", " : ""), $1, $2
-      printf "\"sent_bytes\": %.0f, \"sent_frames\": %.0f, \"received_bytes\": %.0f, ", $3, $4, $5
-      printf "\"received_frames\": %.0f, \"dropped_frames\": %.0f}", $6, $7
+      printf "\"sent_bytes\": %.0f, \"sent_frames\": %.0f, ", $3, $4
+      printf "\"received_bytes\": %.0f, \"received_frames\": %.0f, ", $5, $6
+      printf "\"dropped_frames\": %.0f}", $7
     }
     END { print "]}" }' >"$counters"
 }
@@ -264,8 +270,8 @@ write_counters() { # <lines of carried>
 report() {
   local lines
   lines=$(carried)
-  awk '{ printf "netns: device %d sent %.0f B in %.0f frames, received %.0f B in %.0f frames, dropped %.0f\n",
-         NR - 1, $1, $2, $3, $4, $5 }' <<<"$lines" >&2
+  awk '{ printf "netns: device %d sent %.0f B in %.0f frames, ", NR - 1, $1, $2
+         printf "received %.0f B in %.0f frames, dropped %.0f\n", $3, $4, $5 }' <<<"$lines" >&2
   [ -z "$counters" ] || write_counters "$lines"
   awk '{ dropped += $5 } END { exit dropped > 0 }' <<<"$lines" ||
     fail "the shapers dropped frames: the measurement does not count" 1

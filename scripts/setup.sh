@@ -12,23 +12,25 @@ die() {
   exit 1
 }
 
-# Prints the packages of scripts/debian-packages.txt that dpkg does not know as installed.
+# Prints the packages of the lists that dpkg does not know as installed.
 missing_packages() {
   local package
-  while read -r package; do
+  cat "$@" | while read -r package; do
     case "$package" in '' | '#'*) continue ;; esac
     [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
       printf '%s\n' "$package"
-  done <scripts/debian-packages.txt
+  done
 }
 
+# install_packages [list...]: of scripts/debian-packages.txt, or of the lists that are named
 install_packages() {
+  [ "$#" -gt 0 ] || set -- scripts/debian-packages.txt
   if ! command -v dpkg-query >/dev/null; then
-    say "This is no Debian system: the packages of scripts/debian-packages.txt are taken as present"
+    say "This is no Debian system: the packages of $* are taken as present"
     return
   fi
   local missing
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "$@")
   if [ "${#missing[@]}" -eq 0 ]; then
     say "Debian packages: all present"
     return

@@ -63,7 +63,7 @@ def check_kernel(links):
 
 
 def check_burst(links, cables):
-    """Less the burst that an idle cable lets pass at once, the formula explains the kernel's link."""
+    """The formula explains the kernel's link less the burst that an idle cable passes at once."""
     rows = clear(links, "native")
     explained_s = [
         row.formula_s - 8 * cables[row.devices, row.rate_mbps]["devices"][0]["burst_bytes"]
@@ -108,7 +108,8 @@ def check_runs(runs):
     """Whole inferences: emulated against the kernel-shaped network, every point."""
     worst = float(runs.error.abs().max()) if len(runs) else np.inf
     shown = "; ".join(
-        f"{row.label} at {row.rate_mbps:g} Mbps {100 * row.error:+.1f} %" for row in runs.itertuples()
+        f"{row.label} at {row.rate_mbps:g} Mbps {100 * row.error:+.1f} %"
+        for row in runs.itertuples()
     )
     return Check(
         "whole runs, emulated against the kernel's link",
@@ -125,6 +126,6 @@ def _median_check(name, errors, tolerance):
     return Check(
         name,
         median <= tolerance,
-        f"median error {100 * median:.2f} %, largest {100 * worst:.1f} %, {len(errors)} points above "
-        f"{1e3 * CLEAR_S:g} ms (allowed {100 * tolerance:.0f} % in the median)",
+        f"median error {100 * median:.2f} %, largest {100 * worst:.1f} %, {len(errors)} points "
+        f"above {1e3 * CLEAR_S:g} ms (allowed {100 * tolerance:.0f} % in the median)",
     )

@@ -8,9 +8,9 @@ from thinwire_analysis.validation_checks import CLEAR_S, clear
 
 READING = """\
 Times reach from the common start to the last device's end; payloads are what every device sends to
-each other one; the formula is the link model's, with 66 B of TCP/IP and Ethernet headers a segment of
-1448 B. An idle cable of the kernel lets one burst pass at once, which makes short messages on slow
-links early; MPI and the kernel take some 0.1 ms a message, which makes them late on fast ones.
+each other one; the formula is the link model's, with 66 B of TCP/IP and Ethernet headers a segment
+of 1448 B. An idle cable of the kernel lets one burst pass at once, which makes short messages on
+slow links early; MPI and the kernel take some 0.1 ms a message, which makes them late on fast ones.
 """
 
 
@@ -73,4 +73,5 @@ def points_table(links, media):
             table[name] = 1e3 * times[medium]
     table = table.map("{:.3f}".format).reset_index()
     table["rate_mbps"] = table.rate_mbps.map("{:g}".format)
-    return table.rename(columns={"devices": "P", "rate_mbps": "rate (Mbps)", "bytes": "payload (B)"})
+    names = {"devices": "P", "rate_mbps": "rate (Mbps)", "bytes": "payload (B)"}
+    return table.rename(columns=names)
