@@ -164,6 +164,9 @@ build_network() {
     set_or_go_on net/ipv6/conf/default/disable_ipv6 1 on "$device"
     # A pause between exchanges does not make TCP probe anew how much the link takes.
     set_or_go_on net/ipv4/tcp_slow_start_after_idle 0 on "$device"
+    # Two frames a connection wait at the cable, as before a network card; the rest stays in the
+    # socket. Otherwise acknowledgements queue behind whole messages, and connections starve.
+    set_or_go_on net/ipv4/tcp_limit_output_bytes $((4 * mtu)) on "$device"
     plug "$device" cable "$data_network" switch
     plug "$device" mpi "$control_network" control
     shape "$device"
