@@ -73,6 +73,7 @@ class MpiTransport final : public Transport {
   /// Returns when all requests are complete; naps in between while `may_nap`.
   void finish(std::span<MPI_Request> requests, const std::atomic<bool>& may_nap,
               MPI_Status* statuses = MPI_STATUSES_IGNORE);
+  void all_gatherv_in_rounds(std::span<const std::byte> mine, std::span<std::byte> all);
   void meet_on_this_host();
   void meet_other_hosts();
 

@@ -204,13 +204,16 @@ TEST(MpiTransport, LooksForTheEndOfCollectivesBetweenHosts) {
     for (int rank = 0; rank < ranks; ++rank)
       EXPECT_EQ(gathered[static_cast<std::size_t>(rank)], static_cast<std::byte>(rank));
     EXPECT_EQ(listed, gathered);
+    std::vector<std::byte> rising(static_cast<std::size_t>(ranks * (ranks - 1) / 2));
+    transport.all_gatherv(filled(me, me), rising_sizes(ranks), rising);  // rank 0 has nothing
+    EXPECT_TRUE(is_rising(rising, ranks));
     EXPECT_EQ(own, mine);
     EXPECT_EQ(left.front(), static_cast<std::byte>((me + ranks - 1) % ranks));
   }
   const auto calls = transport.mpi_calls();
-  for (const char* polled :
-       {"MPI_Iallgather", "MPI_Iallgatherv", "MPI_Igatherv", "MPI_Iscatterv", "MPI_Isend"})
+  for (const char* polled : {"MPI_Iallgather", "MPI_Igatherv", "MPI_Iscatterv"})
     EXPECT_EQ(calls.at(polled), 2) << polled;
+  EXPECT_EQ(calls.at("MPI_Isend"), 2 * (1 + 2 * (ranks - 1)));  // all_gatherv: a round a peer
   EXPECT_FALSE(calls.contains("MPI_Allgatherv"));
 }
 
