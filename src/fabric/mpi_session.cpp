@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -28,6 +29,11 @@ Communicator duplicate_of_world() {
   return Communicator(copy);
 }
 
+ProgressBoard board_in(const NodeSegment& segment, const Communicator& node) {
+  auto* const rows = reinterpret_cast<ProgressRow*>(segment.data());
+  return {{rows, static_cast<std::size_t>(node.size())}, rows + node.rank()};
+}
+
 }  // namespace
 
 bool is_under_launcher() {
@@ -52,8 +58,12 @@ MpiSession::Impl::Impl()
       node(all.split_by_node()),
       segment(node, sizeof(NodeLock)),
       turn(*reinterpret_cast<NodeLock*>(segment.data())),
+      board_segment(node, node.size() * static_cast<std::int64_t>(sizeof(ProgressRow))),
+      board(board_in(board_segment, node)),
       world(std::make_unique<MpiTransport>(all.duplicate(), node.duplicate(), turn)),
-      hosts(world->hosts()) {}
+      hosts(world->hosts()) {
+  board.mine->sign(all.rank(), ::getpid());
+}
 
 MpiSession::MpiSession(int& argc, char**& argv) {
   int is_initialized = 0;
@@ -99,6 +109,10 @@ std::unique_ptr<Transport> MpiSession::first_ranks(int devices) {
   if (part.is_null()) return nullptr;
   Communicator node = part.split_by_node();
   return std::make_unique<MpiTransport>(std::move(part), std::move(node), impl_->turn);
+}
+
+const ProgressBoard& MpiSession::board() const {
+  return impl_->board;
 }
 
 Transport& MpiSession::world() {

@@ -6,6 +6,7 @@
 #include "fabric/mpi_transport.hpp"
 #include "fabric/node_segment.hpp"
 #include "thinwire/fabric/mpi_session.hpp"
+#include "thinwire/fabric/progress_board.hpp"
 
 namespace thinwire::fabric {
 
@@ -15,6 +16,8 @@ struct MpiSession::Impl {
   Communicator node;
   NodeSegment segment;  // holds the turn's lock
   NodeTurn turn;
+  NodeSegment board_segment;  // holds the board's rows
+  ProgressBoard board;
   std::unique_ptr<MpiTransport> world;
   int hosts = 1;
 

@@ -57,9 +57,9 @@ void VirtualFabric::on_begin() {
   }
 }
 
-void VirtualFabric::on_compute_start(Phase /*phase*/) {
+void VirtualFabric::on_compute_start(Phase phase) {
   TW_REQUIRE(!is_computing_, "compute inside compute");
-  take_turn();
+  take_turn(phase);
   is_computing_ = true;
   compute_start_ = std::chrono::steady_clock::now();
 }
@@ -80,10 +80,12 @@ void VirtualFabric::on_compute_end(Phase phase) {
 
 /// A device keeps its turn until it waits, so that it works as it would alone: caches and threads
 /// are not handed over between two phases.
-void VirtualFabric::take_turn() {
+void VirtualFabric::take_turn(Phase phase) {
   if (options_.clock != Clock::emulated || has_turn_) return;
   if (options_.cold_weights && !evictor_) evictor_.emplace();
+  report("turn");  // others compute meanwhile
   all_.turn().acquire();
+  report(phase.name);
   has_turn_ = true;
   if (!evictor_) return;
   const auto start = std::chrono::steady_clock::now();

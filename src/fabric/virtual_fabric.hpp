@@ -36,7 +36,7 @@ class VirtualFabric final : public Fabric {
   void on_end(DeviceIteration& result) override;
   double compute_s() const override { return compute_s_; }
 
-  void take_turn();
+  void take_turn(Phase phase);
   void give_turn();
   void charge(double total_s, Phase phase);
   void tell(int slot);

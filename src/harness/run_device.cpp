@@ -52,11 +52,12 @@ std::unique_ptr<fabric::Fabric> make_fabric(const RunSpec& spec, const Transport
 }  // namespace
 
 DeviceRun::DeviceRun(const Shared& shared, const Point& point, const Transports& transports,
-                     const std::function<void(const std::string&)>& on_stuck)
+                     const std::function<void(const std::string&)>& on_stuck,
+                     const fabric::ProgressBoard* board)
     : model_(shared.model),
       point_(point),
       transport_(transports.all),
-      watchdog_(point.spec.timeout, on_stuck),
+      watchdog_(point.spec.timeout, on_stuck, board),
       strategy_(strategy::make_strategy(point.spec.strategy, shared.model,
                                         strategy_options(point.spec, shared.codebooks),
                                         {.device = transport_.rank(),

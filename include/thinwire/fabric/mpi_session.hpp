@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "thinwire/fabric/progress_board.hpp"
 #include "thinwire/fabric/transport.hpp"
 
 namespace thinwire::fabric {
@@ -32,6 +33,8 @@ class MpiSession {
   std::unique_ptr<Transport> first_ranks(int devices);
   /// Over all ranks.
   Transport& world();
+  /// What this node's ranks report to their watchdogs.
+  const ProgressBoard& board() const;
 
   /// Ends all ranks with `status` after printing `message` with this rank's number.
   [[noreturn]] void abort(const std::string& message, int status);
