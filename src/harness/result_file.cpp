@@ -1,8 +1,6 @@
 #include "thinwire/harness/result_file.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,26 +12,12 @@
 #include <string_view>
 #include <utility>
 
+#include "locked_file.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/harness/record.hpp"
 
 namespace thinwire::harness {
 namespace {
-
-/// A file descriptor that is closed, and with it unlocked, at the end.
-class Descriptor {
- public:
-  Descriptor(const std::filesystem::path& file, int flags)
-      : descriptor_(::open(file.c_str(), flags | O_CLOEXEC, 0644)) {
-    TW_REQUIRE(descriptor_ >= 0, "cannot open {}: {}", file.string(), std::strerror(errno));
-  }
-  Descriptor(const Descriptor&) = delete;
-  ~Descriptor() { ::close(descriptor_); }
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 /// True for what is left of a record whose write was cut short: never for a line that something
 /// else wrote, which must not be thrown away.
@@ -45,7 +29,7 @@ bool is_truncated_record(std::string_view line, std::string_view schema) {
 
 struct Content {
   std::vector<Json> records;
-  bool ends_truncated = false;
+  std::vector<std::int64_t> offsets;  // where each begins
 };
 
 Json parse_line(std::string_view line, std::string_view schema, const std::filesystem::path& file,
@@ -60,18 +44,23 @@ Json parse_line(std::string_view line, std::string_view schema, const std::files
   return record;
 }
 
+/// A truncated last record is left out.
 Content parse_content(std::string_view text, std::string_view schema,
                       const std::filesystem::path& file) {
   Content content;
+  std::int64_t offset = 0;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
     const bool is_last = end == std::string_view::npos;
-    if (is_last && is_truncated_record(line, schema))
-      content.ends_truncated = true;
-    else if (line.find_first_not_of(" \t\r") != std::string_view::npos)
+    const bool is_blank = line.find_first_not_of(" \t\r") == std::string_view::npos;
+    if (!is_blank && !(is_last && is_truncated_record(line, schema))) {
       content.records.push_back(parse_line(line, schema, file, number));
-    text.remove_prefix(is_last ? text.size() : end + 1);
+      content.offsets.push_back(offset);
+    }
+    const std::size_t length = is_last ? text.size() : end + 1;
+    offset += static_cast<std::int64_t>(length);
+    text.remove_prefix(length);
   }
   return content;
 }
@@ -123,6 +112,37 @@ off_t file_size(int descriptor) {
   return status.st_size;
 }
 
+/// Cuts off a truncated last record of a locked file; returns whether a whole one lacks its line
+/// break.
+bool mend_end(const LockedFile& locked, std::string_view schema,
+              const std::filesystem::path& file) {
+  const off_t size = file_size(locked.descriptor());
+  const std::string tail = last_partial_line(locked.descriptor(), size);
+  if (tail.empty() || !is_truncated_record(tail, schema)) return !tail.empty();
+  TW_REQUIRE(::ftruncate(locked.descriptor(), size - static_cast<off_t>(tail.size())) == 0,
+             "cannot shorten {}: {}", file.string(), std::strerror(errno));
+  return false;
+}
+
+/// An append takes milliseconds; whoever holds this lock longer was stopped while he wrote.
+LockedFile lock_for_append(const std::filesystem::path& file) {
+  return {file, LockedFile::Part::append, std::chrono::minutes(1)};
+}
+
+void append_line(const LockedFile& locked, const Json& record, const std::filesystem::path& file) {
+  TW_REQUIRE(locked.is_locked(), "cannot append to {}: another process keeps it locked",
+             file.string());
+  const bool lacks_line_break =
+      mend_end(locked, record.at("schema").get<std::string>(), file);
+  const std::string line = fmt::format("{}{}\n", lacks_line_break ? "\n" : "", record.dump());
+  write_once(locked.descriptor(), line, file, file_size(locked.descriptor()));
+}
+
+bool is_regular(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(file, ignored);
+}
+
 }  // namespace
 
 ResultFile::ResultFile(std::filesystem::path file, std::string_view schema)
@@ -130,35 +150,47 @@ ResultFile::ResultFile(std::filesystem::path file, std::string_view schema)
   if (is_stdout()) return;
   require_writable("json", file_);
   // A pipe or a device holds no records; reading it could wait for ever.
-  if (std::error_code ignored; std::filesystem::is_regular_file(file_, ignored)) {
-    for (const Json& record : parse_content(read_text(file_), schema_, file_).records) {
-      const std::string status = record.value("status", "");
-      if (status == "ok" || status == "skipped") finished_ids_.insert(record.value("id", ""));
-    }
+  if (!is_regular(file_)) return;
+  const Content content = parse_content(read_text(file_), schema_, file_);
+  for (std::size_t i = 0; i < content.records.size(); ++i) {
+    const std::string status = content.records[i].value("status", "");
+    const std::string id = content.records[i].value("id", "");
+    if (status == "ok" || status == "skipped") finished_ids_.insert(id);
+    latest_[id] = {status, content.offsets[i]};
   }
 }
 
+const ResultFile::Latest* ResultFile::latest(const std::string& id) const {
+  const auto found = latest_.find(id);
+  return found == latest_.end() ? nullptr : &found->second;
+}
+
 void ResultFile::append(const Json& record) {
-  std::string line = record.dump();
-  line += '\n';
-  if (is_stdout()) {
-    std::fwrite(line.data(), 1, line.size(), stdout);
-    TW_REQUIRE(std::fflush(stdout) == 0, "cannot write to stdout: {}", std::strerror(errno));
-    return;
-  }
-  const Descriptor descriptor(file_, O_RDWR | O_APPEND | O_CREAT);
-  TW_REQUIRE(::flock(descriptor.get(), LOCK_EX) == 0, "cannot lock {}: {}", file_.string(),
-             std::strerror(errno));
-  off_t size = file_size(descriptor.get());
-  const std::string tail = last_partial_line(descriptor.get(), size);
-  if (is_truncated_record(tail, schema_) && !tail.empty()) {
-    size -= static_cast<off_t>(tail.size());
-    TW_REQUIRE(::ftruncate(descriptor.get(), size) == 0, "cannot shorten {}: {}", file_.string(),
-               std::strerror(errno));
-  } else if (!tail.empty()) {
-    line = fmt::format("\n{}", line);
-  }
-  write_once(descriptor.get(), line, file_, size);
+  if (!is_stdout()) return append_line(lock_for_append(file_), record, file_);
+  const std::string line = record.dump() + "\n";
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  TW_REQUIRE(std::fflush(stdout) == 0, "cannot write to stdout: {}", std::strerror(errno));
+}
+
+void append_unless_there(const std::filesystem::path& file, const Json& record,
+                         std::int64_t since) {
+  if (!is_regular(file)) return;
+  const LockedFile locked = lock_for_append(file);
+  const Content content = parse_content(read_text(file), kResultSchema, file);
+  for (std::size_t i = 0; i < content.records.size(); ++i)
+    if (content.offsets[i] >= since && content.records[i].value("id", "") == record.at("id"))
+      return;
+  append_line(locked, record, file);
+}
+
+void cut_off_partial_record(const std::filesystem::path& file) {
+  mend_end(lock_for_append(file), kResultSchema, file);
+}
+
+std::int64_t end_of_records(const std::filesystem::path& file) {
+  std::error_code ignored;
+  const std::uintmax_t size = std::filesystem::file_size(file, ignored);
+  return ignored ? 0 : static_cast<std::int64_t>(size);
 }
 
 void require_writable(std::string_view option, const std::filesystem::path& file) {

@@ -74,6 +74,47 @@ TEST_F(ResultFileTest, KnowsWhichPointsNeedNoRepetition) {
             (std::set<std::string>{"good", "big", "second try"}));
 }
 
+TEST_F(ResultFileTest, KnowsTheLatestRecordOfAPointAndWhereItIs) {
+  write(record("a").dump() + "\n" + record("b", "failed").dump() + "\n");
+  const std::int64_t before = end_of_records(file());
+  ResultFile(file()).append(record("a", "failed"));
+
+  const ResultFile out(file());
+
+  ASSERT_NE(out.latest("a"), nullptr);
+  EXPECT_EQ(out.latest("a")->status, "failed");
+  EXPECT_EQ(out.latest("a")->offset, before);
+  EXPECT_LT(out.latest("b")->offset, before);
+  EXPECT_EQ(out.latest("c"), nullptr);
+  EXPECT_EQ(out.finished_ids(), std::set<std::string>{"a"});
+}
+
+TEST_F(ResultFileTest, RecordsAFailureOnce) {
+  ResultFile(file()).append(record("a", "failed"));
+  const std::int64_t since = end_of_records(file());
+
+  for (int rank = 0; rank < 3; ++rank) append_unless_there(file(), record("a", "failed"), since);
+
+  EXPECT_EQ(read_records(file()).size(), 2U);
+}
+
+TEST_F(ResultFileTest, MakesNoFileForAFailure) {
+  append_unless_there(file(), record("a", "failed"), 0);
+
+  EXPECT_FALSE(std::filesystem::exists(file()));
+}
+
+TEST_F(ResultFileTest, CutsOffAPartialRecordAlone) {
+  const std::string whole = record("a").dump() + "\n";
+  for (const std::string& rest : {std::string(), record("b").dump().substr(0, 30)}) {
+    write(whole + rest);
+
+    cut_off_partial_record(file());
+
+    EXPECT_EQ(read(), whole);
+  }
+}
+
 TEST_F(ResultFileTest, CutsOffTheRecordOfAKilledRun) {
   const std::string whole = record("a").dump() + "\n";
   const std::string next = record("b", "ok", 100'000).dump();
