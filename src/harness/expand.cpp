@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <set>
 #include <utility>
 
+#include "exclusions.hpp"
+#include "option_values.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/json.hpp"
 #include "thinwire/base/text.hpp"
@@ -18,36 +19,6 @@ namespace thinwire::harness {
 namespace {
 
 constexpr std::size_t kMaxPoints = 100'000;
-
-/// Whole ends give whole values, so that integer fields take ranges of any spacing.
-std::vector<std::string> range_texts(const Range& range) {
-  const double first = parse_number(range.first), last = parse_number(range.last);
-  const bool is_whole = first == std::floor(first) && last == std::floor(last);
-  std::vector<std::string> texts;
-  for (const double value : range_values(range, first, last)) {
-    std::string text = is_whole ? fmt::format("{:.0f}", value) : exact_text(value);
-    if (texts.empty() || texts.back() != text) texts.push_back(std::move(text));
-  }
-  return texts;
-}
-
-/// The values that an option takes over the points.
-std::vector<std::string> values_of(const std::string& name, const std::string& text) {
-  const Expansion expansion = find_field(name).expansion;
-  if (expansion != Expansion::numbers && expansion != Expansion::names) return {text};
-  std::vector<std::string> values;
-  for (const std::string& part : split(text, ',')) {
-    std::optional<Range> range;
-    try {
-      if (expansion == Expansion::numbers) range = parse_range(part);
-      const std::vector<std::string> more = range ? range_texts(*range) : std::vector{part};
-      values.insert(values.end(), more.begin(), more.end());
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("--{}={}: {}", name, text, error.what()));
-    }
-  }
-  return values;
-}
 
 /// A later value of an option replaces an earlier one in its place.
 KeyValues merged(KeyValues base, const KeyValues& over) {
@@ -145,7 +116,7 @@ KeyValues over_base(KeyValues base, const Json& object) {
 }
 
 void check_keys(const Json& document) {
-  constexpr std::array<std::string_view, 4> kKeys = {"name", "base", "matrix", "points"};
+  constexpr std::array<std::string_view, 5> kKeys = {"name", "base", "matrix", "points", "exclude"};
   require_input(document.is_object(), "a sweep is an object with {}", join(kKeys, ", "));
   for (const auto& [key, value] : document.items())
     require_input(std::ranges::find(kKeys, key) != kKeys.end(),
@@ -176,6 +147,7 @@ Sweep make_sweep(const Json& document, const KeyValues& overrides) {
     add(document.value("matrix", Json::object()));
   if (document.contains("points"))
     for (const Json& object : document["points"]) add(object);
+  if (document.contains("exclude")) exclude(points, document["exclude"], overrides);
   require_input(!points.empty(), "a sweep without points");
   return {document.value("name", std::string("sweep")), make_all(points)};
 }

@@ -112,7 +112,7 @@ std::vector<double> RunSpec::speed_per_device() const {
   return speeds;
 }
 
-RunSpec make_run_spec(const KeyValues& given) {
+RunSpec fill_run_spec(const KeyValues& given) {
   RunSpec spec;
   for (const auto& [name, text] : given) assign(find_field(name), spec, text);
   const bool has_strategy = std::ranges::find(given, "strategy", [](const auto& pair) {
@@ -120,6 +120,11 @@ RunSpec make_run_spec(const KeyValues& given) {
                             }) != given.end();
   if (!has_strategy && spec.devices > 1)
     spec.strategy = spec.segments || spec.compression_rate ? "prism" : "voltage";
+  return spec;
+}
+
+RunSpec make_run_spec(const KeyValues& given) {
+  RunSpec spec = fill_run_spec(given);
   check_options(spec);
   resolve_random_codebook(spec);
   return spec;

@@ -113,6 +113,46 @@ TEST(MakeSweep, LetsTheCommandLineWin) {
   EXPECT_EQ(sweep.points[0].iterations, 1);
 }
 
+TEST(MakeSweep, LeavesOutWhatAnExclusionMatches) {
+  const Sweep sweep = make_sweep(Json::parse(R"({
+    "base": {"model": "vit-base-16", "latency": "2ms"},
+    "matrix": {"strategy": ["voltage", "prism"], "devices": [2, 3, 4], "segments": [1, 2]},
+    "points": [{"strategy": "voltage", "devices": 6}],
+    "exclude": [{"strategy": "prism", "devices": "3..4", "latency": "0.002s"},
+                {"strategy": "voltage", "segments": [1, 2]}]})"));
+
+  ASSERT_EQ(sweep.points.size(), 3U);
+  EXPECT_EQ(sweep.points[0].strategy, "prism");
+  EXPECT_EQ(sweep.points[0].devices, 2);
+  EXPECT_EQ(sweep.points[1].segments, 2);
+  EXPECT_EQ(sweep.points[2].devices, 6);
+}
+
+TEST(MakeSweep, ExcludesWhatCannotBeCombined) {
+  const Sweep sweep = make_sweep(Json::parse(R"({
+    "matrix": {"strategy": ["single", "voltage"], "devices": [1, 2]},
+    "exclude": [{"strategy": "single", "devices": 2}]})"));
+
+  EXPECT_EQ(sweep.points.size(), 3U);
+}
+
+TEST(MakeSweep, RefusesExclusionsThatMatchNothing) {
+  EXPECT_TRUE(mentions(refusal(R"({"matrix": {"devices": [2, 3]},
+                           "exclude": [{"devices": 3}, {"devices": 4}]})"),
+                       {"2 of 2", R"({"devices":4})", "matches no point"}));
+  EXPECT_TRUE(mentions(refusal(R"({"exclude": {"devices": 2}})"), {"list of objects"}));
+  EXPECT_TRUE(mentions(refusal(R"({"exclude": [{}]})"), {"an option is needed"}));
+  EXPECT_TRUE(mentions(refusal(R"({"exclude": [{"devics": 2}]})"), {"devices?"}));
+  EXPECT_TRUE(mentions(refusal(R"({"exclude": [{"devices": "two"}]})"), {"--devices=two"}));
+}
+
+TEST(MakeSweep, ForgivesExclusionsThatTheCommandLineOverrules) {
+  const Json document =
+      Json::parse(R"({"matrix": {"devices": [2, 3]}, "exclude": [{"devices": 3}]})");
+
+  EXPECT_EQ(make_sweep(document, {{"devices", "2,4"}}).points.size(), 2U);
+}
+
 TEST(MakeSweep, RefusesUnknownKeysAndWrongForms) {
   EXPECT_TRUE(mentions(refusal(R"({"matix": {}})"), {"'matix'", "matrix?"}));
   EXPECT_TRUE(mentions(refusal(R"({"base": {"devics": 2}})"), {"devices?"}));

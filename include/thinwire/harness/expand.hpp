@@ -23,8 +23,9 @@ struct Sweep {
 /// {"name", "base": {options of all points}, "matrix": {option: value, list or range},
 ///  "points": [{options}, ...]}: first the product of the matrix, then the explicit points (a list
 /// in one of them spreads, too), each over `base`; a null takes an option of `base` away.
-/// `overrides`, from the command line, win over all of them.
-/// Throws InputError for unknown keys and for a wrong point.
+/// "exclude": [{options}, ...] leaves out the points that have all options of one of these (a list
+/// or range stands for any of its values). `overrides`, from the command line, win over all of
+/// them. Throws InputError for unknown keys, a wrong point and an exclusion that matches nothing.
 Sweep make_sweep(const Json& document, const KeyValues& overrides = {});
 /// The same from a file, which names the sweep when the document does not.
 Sweep read_sweep(const std::filesystem::path& file, const KeyValues& overrides = {});

@@ -108,10 +108,12 @@ const Field& find_field(std::string_view name);
 /// Names without dashes, and values as flags have them; a switch may have "".
 using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
-/// Fills a spec and checks it as far as it goes without model and codebook file. Without
-/// `strategy`, several devices mean voltage, or prism when segments or a compression rate are
-/// given. Random codebooks are resolved (codebook_choice.hpp).
+/// Fills a spec: each value is read, what they mean together is not checked. Without `strategy`,
+/// several devices mean voltage, or prism when segments or a compression rate are given.
 /// Throws InputError: "--rate=0Mbps: <why, and what would be right>".
+RunSpec fill_run_spec(const KeyValues& given);
+/// The same, checked as far as it goes without model and codebook file; random codebooks are
+/// resolved (codebook_choice.hpp).
 RunSpec make_run_spec(const KeyValues& given);
 /// The same from an object; null values count as not given.
 RunSpec run_spec_from_json(const Json& object);
