@@ -48,6 +48,13 @@ void fill(RunSpec& spec, std::span<const Index> levels) {
   spec.active_codewords = levels[static_cast<std::size_t>(level)];
 }
 
+/// What a codebook is checked against; random ones fit every model.
+std::string model_fingerprint(const RunSpec& spec, const model::ModelConfig& config,
+                              FingerprintCache& fingerprints) {
+  if (!model::is_preset(spec.model)) return folder_fingerprint(spec, fingerprints);
+  return open_weights(spec, config)->fingerprint();
+}
+
 }  // namespace
 
 std::optional<compress::CodebookUse> codebook_use(const RunSpec& spec) {
@@ -76,13 +83,13 @@ void resolve_random_codebook(RunSpec& spec) {
        use->is_squared() ? std::vector<Index>{codewords} : compress::default_levels(codewords));
 }
 
-std::optional<CodebookChoice> resolve_codebook(RunSpec& spec, const model::ModelConfig& config) {
+std::optional<CodebookChoice> resolve_codebook(RunSpec& spec, const model::ModelConfig& config,
+                                               FingerprintCache& fingerprints) {
   const std::optional<compress::CodebookUse> use = codebook_use(spec);
   if (!use) return std::nullopt;
   const bool is_file = spec.has_codebook_file();
-  // Hashing the weights takes a moment, and random codebooks fit every model.
-  const auto source =
-      open_codebooks(spec, *use, config, is_file ? open_weights(spec, config)->fingerprint() : "");
+  const auto source = open_codebooks(spec, *use, config,
+                                     is_file ? model_fingerprint(spec, config, fingerprints) : "");
   require_input(!spec.codewords || *spec.codewords == source->codewords(),
                 "--codewords={}: the codebooks of {} have {} (leave --codewords away)",
                 spec.codewords.value_or(0), spec.codebook, source->codewords());
@@ -92,7 +99,9 @@ std::optional<CodebookChoice> resolve_codebook(RunSpec& spec, const model::Model
   fill(spec, levels);
   return CodebookChoice{
       .source = is_file ? std::filesystem::path(spec.codebook).filename().string() : "random",
-      .fingerprint = source->fingerprint(),
+      .fingerprint = is_file
+                         ? fingerprints.get(spec.codebook, [&] { return source->fingerprint(); })
+                         : source->fingerprint(),
       .levels = levels};
 }
 

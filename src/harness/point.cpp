@@ -36,6 +36,11 @@ eval::Sample resolve_sample(const Point& point) {
 }  // namespace
 
 Point make_point(RunSpec spec) {
+  FingerprintCache fingerprints;
+  return make_point(std::move(spec), fingerprints);
+}
+
+Point make_point(RunSpec spec, FingerprintCache& fingerprints) {
   Point point;
   point.spec = std::move(spec);
   point.config = resolve_config(point.spec);
@@ -43,7 +48,7 @@ Point make_point(RunSpec spec) {
     point.preprocessing = eval::preprocessing_for(
         point.config, model::is_preset(point.spec.model) ? "" : point.spec.model);
   check_options(point.spec, &point.config);
-  point.codebook = resolve_codebook(point.spec, point.config);
+  point.codebook = resolve_codebook(point.spec, point.config, fingerprints);
   point.sample = resolve_sample(point);
 
   for (const model::ModelInput& sequence : point.sample.sequences) {
@@ -66,6 +71,12 @@ Point make_point(RunSpec spec) {
 
 void require_fit(const Point& point) {
   require_input(point.skip_reason.empty(), "{}", point.skip_reason);
+}
+
+std::string folder_fingerprint(const RunSpec& spec, FingerprintCache& fingerprints) {
+  if (model::is_preset(spec.model)) return "";
+  return fingerprints.get(
+      spec.model, [&] { return model::open_checkpoint(spec.model).weights->fingerprint(); });
 }
 
 std::unique_ptr<model::WeightSource> open_weights(const RunSpec& spec,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "thinwire/compress/codebook_source.hpp"
+#include "thinwire/harness/fingerprint_cache.hpp"
 #include "thinwire/harness/run_spec.hpp"
 #include "thinwire/model/model_config.hpp"
 
@@ -36,6 +37,7 @@ void resolve_random_codebook(RunSpec& spec);
 
 /// The same from a codebook file's header; for any spec, before it is run, predicted or identified.
 /// Nothing for strategies without codebooks.
-std::optional<CodebookChoice> resolve_codebook(RunSpec& spec, const model::ModelConfig& config);
+std::optional<CodebookChoice> resolve_codebook(RunSpec& spec, const model::ModelConfig& config,
+                                               FingerprintCache& fingerprints);
 
 }  // namespace thinwire::harness

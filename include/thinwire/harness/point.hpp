@@ -7,6 +7,7 @@
 #include "thinwire/cost/workload.hpp"
 #include "thinwire/eval/sample.hpp"
 #include "thinwire/harness/codebook_choice.hpp"
+#include "thinwire/harness/fingerprint_cache.hpp"
 #include "thinwire/harness/run_spec.hpp"
 #include "thinwire/model/weight_source.hpp"
 
@@ -28,6 +29,8 @@ struct Point {
 /// Throws InputError for what is wrong whatever the sizes; what merely does not fit is a
 /// skip_reason.
 Point make_point(RunSpec spec);
+/// The same; a file that `fingerprints` knows is not hashed again.
+Point make_point(RunSpec spec, FingerprintCache& fingerprints);
 
 /// Throws InputError with the reason when the point was skipped: a single run must fit.
 void require_fit(const Point& point);
@@ -38,5 +41,8 @@ model::ModelConfig resolve_config(const RunSpec& spec);
 /// The weights that a spec runs with.
 std::unique_ptr<model::WeightSource> open_weights(const RunSpec& spec,
                                                   const model::ModelConfig& config);
+
+/// Of the weights in a folder; "" for presets, which need none.
+std::string folder_fingerprint(const RunSpec& spec, FingerprintCache& fingerprints);
 
 }  // namespace thinwire::harness
