@@ -110,9 +110,11 @@ OptionParser::Parsed OptionParser::sort(const std::vector<po::option>& options) 
     }
     const std::string& value = option.value.front();
     if (option.position_key >= 0) {
-      require_input(!word_.empty() && !parsed.has(word_), "unexpected word '{}'{}", value,
+      const auto word =
+          std::ranges::find_if(words_, [&](const std::string& name) { return !parsed.has(name); });
+      require_input(word != words_.end(), "unexpected word '{}'{}", value,
                     value.starts_with('-') ? " (options begin with --)" : "");
-      parsed.own[word_] = value;
+      parsed.own[*word] = value;
     } else if (const auto own = std::ranges::find(own_, option.string_key, &Own::name);
                own != own_.end()) {
       require_input(!own->argument.empty() || is_state(value), "--{}={}: a switch is on or off",

@@ -24,8 +24,8 @@ class OptionParser {
   void add_run_fields(std::span<const std::string_view> names, harness::KeyValues defaults = {});
   /// A flag of the command's own; `argument` is empty for a switch.
   void add(const std::string& name, const std::string& argument, const std::string& help);
-  /// Accept at most one word without "--", to be found under this name.
-  void allow_word(const std::string& name) { word_ = name; }
+  /// Accept one word more without "--", to be found under this name.
+  void allow_word(const std::string& name) { words_.push_back(name); }
 
   struct Parsed {
     bool is_help = false;                    ///< --help was given and has been printed
@@ -54,7 +54,8 @@ class OptionParser {
   struct Own {
     std::string name, argument, help;
   };
-  std::string usage_, word_;
+  std::string usage_;
+  std::vector<std::string> words_;
   std::vector<Own> own_;
   std::vector<const harness::Field*> fields_;
   harness::KeyValues defaults_;
