@@ -48,16 +48,25 @@ bool is_speaker() {
   return true;
 }
 
-void restart_under_mpirun(const Arguments& arguments, int ranks) {
-  refuse_tasks_without_mpi();
-  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  std::vector<std::string> words{"mpirun", "--oversubscribe",     "--bind-to", "none",
-                                 "-n",     std::to_string(ranks), self};
-  words.insert(words.end(), arguments.argv + 1, arguments.argv + arguments.argc);
-  if (geteuid() == 0) {  // containers: Open MPI refuses root unless told twice
-    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+std::vector<std::string> job_command(const Arguments& arguments, int ranks,
+                                     const std::string& variable) {
+  std::vector<std::string> words;
+  if (ranks > 1) {
+    refuse_tasks_without_mpi();
+    words = {"mpirun", "--oversubscribe", "--bind-to", "none", "-n", std::to_string(ranks)};
+    if (!variable.empty()) words.insert(words.end(), {"-x", variable});
+    if (geteuid() == 0) {  // containers: Open MPI refuses root unless told twice
+      setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+      setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    }
   }
+  words.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
+  words.insert(words.end(), arguments.argv + 1, arguments.argv + arguments.argc);
+  return words;
+}
+
+void restart_under_mpirun(const Arguments& arguments, int ranks) {
+  std::vector<std::string> words = job_command(arguments, ranks);
   execvp("mpirun", pointers(words).data());
   throw InputError(fmt::format(
       "{} MPI ranks are needed, and mpirun could not be started ({}); on Debian: apt-get install "

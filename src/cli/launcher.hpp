@@ -14,6 +14,11 @@ void limit_thread_spinning(char** argv);
 /// True on the rank that speaks for all (rank 0, or a process without a launcher).
 bool is_speaker();
 
+/// The words that start this command again: under mpirun with `ranks` ranks, or alone for one.
+///   variable  of the environment, to be handed to all ranks; none when empty
+std::vector<std::string> job_command(const Arguments& arguments, int ranks,
+                                     const std::string& variable = {});
+
 /// Starts this command again under mpirun with `ranks` ranks; does not return.
 /// Throws InputError when there is no mpirun.
 [[noreturn]] void restart_under_mpirun(const Arguments& arguments, int ranks);

@@ -3,6 +3,7 @@
 #include "options.hpp"
 #include "print_result.hpp"
 #include "sweep_points.hpp"
+#include "thinwire/harness/result_claim.hpp"
 #include "thinwire/harness/sweep_runner.hpp"
 
 namespace thinwire::cli {
@@ -33,14 +34,18 @@ int predict_command(const Arguments& arguments) {
   if (!is_speaker()) return 0;  // under mpirun one rank is enough
 
   const SweepPoints sweep = sweep_points(parsed);
-  harness::check_points(sweep.points);
   if (sweep.json.empty()) {
+    harness::plan_points(sweep.points, harness::Source::predicted);  // nothing half printed
+
     for (const harness::RunSpec& spec : sweep.points)
       print_record(harness::to_json(harness::predict_point(harness::make_point(spec))));
     return 0;
   }
+  const std::vector<harness::PlannedPoint> plan =
+      harness::plan_points(sweep.points, harness::Source::predicted);
+  const harness::ResultClaim claim(sweep.json, harness::ResultClaim::Holder::alone);
   harness::ResultFile file(sweep.json);
-  print_counts(harness::predict_sweep(sweep.points, file));
+  print_counts(harness::predict_sweep(sweep.points, plan, file));
   return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
@@ -26,6 +27,9 @@ constexpr std::array kCommands = {
             sweep_command},
     Command{"predict", "the same records by formula: no MPI, no weights, any number of devices",
             predict_command},
+    Command{"compare",
+            "the records of two files: ratios of times with intervals, counts that differ",
+            compare_command},
     Command{"tables", "published cells beside reproduced ones", tables_command},
     Command{"codebook",
             "makes the codebooks of trace and astra from data, or shows what a file holds",
@@ -93,6 +97,8 @@ std::span<const Command> commands() {
 }
 
 int run_program(int argc, char** argv) {
+  // A result file beyond the user's limit is an error to report, as a full disk is.
+  std::signal(SIGXFSZ, SIG_IGN);
   limit_thread_spinning(argv);
   return guarded_main(argc, argv);
 }

@@ -1,9 +1,12 @@
+#include <cstdio>
+
 #include "command.hpp"
 #include "launcher.hpp"
 #include "options.hpp"
 #include "print_result.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/harness/progress.hpp"
+#include "thinwire/harness/result_claim.hpp"
 #include "thinwire/harness/result_file.hpp"
 #include "thinwire/harness/session.hpp"
 
@@ -27,10 +30,14 @@ constexpr const char* kUsage =
     "  thinwire run --strategy voltage --devices 2 --clock throttled --rate 50Mbps\n";
 
 void run_point(harness::Session& session, const harness::Point& point) {
+  std::optional<harness::ResultClaim> claim;
   std::optional<harness::ResultFile> file;
   std::optional<harness::Progress> progress;
   if (session.is_root()) {
-    if (!point.spec.json.empty()) file.emplace(point.spec.json);
+    if (!point.spec.json.empty()) {
+      claim.emplace(point.spec.json, harness::ResultClaim::Holder::alone);
+      file.emplace(point.spec.json);
+    }
     progress.emplace(std::vector<double>{1.0});
     progress->start_point("run");
   }
@@ -40,8 +47,10 @@ void run_point(harness::Session& session, const harness::Point& point) {
   if (!result) return;
   progress->finish_point();
   const Json record = harness::to_json(*result);
-  if (file) file->append(record);
+  // People first: a full disk takes no record, but need not hide what was measured.
   if (point.spec.json != "-") print_record(record);
+  std::fflush(stdout);
+  if (file) file->append(record);
 }
 
 }  // namespace
@@ -57,7 +66,12 @@ int run_command(const Arguments& arguments) {
   harness::require_fit(point);
   if (is_speaker()) harness::check_places(point.spec);
   const int ranks = point.spec.ranks();
-  if (ranks > 1 && !harness::Session::is_launched()) restart_under_mpirun(arguments, ranks);
+  if (ranks > 1 && !harness::Session::is_launched()) {
+    // Given back at once; the job takes it. Asked here, a refusal is one line and no launch.
+    if (!point.spec.json.empty())
+      harness::ResultClaim(point.spec.json, harness::ResultClaim::Holder::alone);
+    restart_under_mpirun(arguments, ranks);
+  }
   return with_session(arguments, ranks, [&](harness::Session& session) {
     run_point(session, point);
     return 0;

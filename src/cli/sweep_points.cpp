@@ -2,9 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <map>
+
 #include "thinwire/base/error.hpp"
 
 namespace thinwire::cli {
+namespace {
+
+/// "model=vit-base-16 devices=2 ... "
+std::string options_text(const harness::RunSpec& spec) {
+  std::string line;
+  const Json json = harness::to_json(spec);
+  for (const auto& [key, value] : json.items())
+    if (!value.is_null())
+      line +=
+          fmt::format("{}={} ", key, value.is_string() ? value.get<std::string>() : value.dump());
+  return line;
+}
+
+}  // namespace
 
 SweepPoints sweep_points(const OptionParser::Parsed& parsed) {
   SweepPoints sweep;
@@ -18,16 +35,25 @@ SweepPoints sweep_points(const OptionParser::Parsed& parsed) {
   return sweep;
 }
 
-void print_points(const std::vector<harness::RunSpec>& points) {
-  for (const harness::RunSpec& spec : points) {
-    std::string line;
-    const Json json = harness::to_json(spec);
-    for (const auto& [key, value] : json.items())
-      if (!value.is_null())
-        line +=
-            fmt::format("{}={} ", key, value.is_string() ? value.get<std::string>() : value.dump());
-    fmt::print("{}\n", line);
+void print_points(const SweepPoints& sweep, const std::vector<harness::PlannedPoint>& plan,
+                  harness::Selection selection) {
+  const bool has_file = !sweep.json.empty() && std::filesystem::is_regular_file(sweep.json);
+  const harness::ResultFile file(has_file ? sweep.json : "-");
+  std::map<std::string, int> states;
+  for (const harness::PlannedPoint& point : plan) {
+    const auto* const latest = file.latest(point.id);
+    const std::string state = latest == nullptr ? "new" : latest->status;
+    ++states[state];
+    fmt::print("{}{}\n", options_text(sweep.points[point.index]), has_file ? "# " + state : "");
   }
+  const std::size_t pending =
+      harness::pending_points(plan, file, selection, harness::end_of_records(sweep.json)).size();
+  fmt::print(stderr, "{} points", plan.size());
+  if (has_file) {
+    fmt::print(stderr, " ({}: {} ok, {} skipped, {} failed, {} new)", sweep.json, states["ok"],
+               states["skipped"], states["failed"], states["new"]);
+  }
+  fmt::print(stderr, ", {} to run\n", pending);
 }
 
 void print_counts(const harness::SweepCounts& counts) {

@@ -15,8 +15,10 @@ struct SweepPoints {
 };
 SweepPoints sweep_points(const OptionParser::Parsed& parsed);
 
-/// One line a point, on stdout.
-void print_points(const std::vector<harness::RunSpec>& points);
+/// One line a point, on stdout, with what the result file says about it; how many there are and
+/// would run, on stderr.
+void print_points(const SweepPoints& sweep, const std::vector<harness::PlannedPoint>& plan,
+                  harness::Selection selection);
 /// "12 points done, 3 skipped (cannot fit), 0 failed, 5 already there", on stderr.
 void print_counts(const harness::SweepCounts& counts);
 

@@ -131,6 +131,7 @@ struct Session::Impl {
   ModelStore models;
   std::unique_ptr<fabric::Transport> alone;  // where no MPI is
   CodebookStore codebooks;
+  std::function<void(const std::string&)> tell_abort;
 
   Impl(int& argc, char**& argv) : models(launch(argc, argv)), codebooks(session()) {}
   fabric::MpiSession* launch(int& argc, char**& argv) {
@@ -145,6 +146,7 @@ struct Session::Impl {
   std::unique_ptr<fabric::Transport> transport_for(int ranks) {
     return mpi ? mpi->first_ranks(ranks) : fabric::make_solo_transport();
   }
+  [[noreturn]] void abort(const std::string& message, int status);
   void on_stuck(const std::string& what);
   std::optional<Outcome> run_devices(const Point& point, const Shared& shared,
                                      const std::function<void(double)>& on_progress);
@@ -179,9 +181,12 @@ fabric::Transport& Session::everyone() {
   return *impl_->alone;
 }
 
+void Session::on_abort(std::function<void(const std::string&)> tell) {
+  impl_->tell_abort = std::move(tell);
+}
+
 void Session::abort(const std::string& message, int status) {
-  if (impl_->mpi) impl_->mpi->abort(message, status);
-  throw Error(message);
+  impl_->abort(message, status);
 }
 
 std::unique_ptr<fabric::Transport> Session::first_ranks(int count) {
@@ -204,11 +209,16 @@ std::string Session::share(const std::string& text_of_root) {
   return {text, all[0].size()};
 }
 
-void Session::Impl::on_stuck(const std::string& what) {
-  const std::string message = fmt::format("{}; raise --timeout if this is meant to be so", what);
-  if (mpi) mpi->abort(message, 1);
+void Session::Impl::abort(const std::string& message, int status) {
+  if (tell_abort) tell_abort(mpi ? fmt::format("rank {}: {}", mpi->rank(), message) : message);
+  if (mpi) mpi->abort(message, status);
   fmt::print(stderr, "thinwire: {}\n", message);
-  std::_Exit(1);
+  std::fflush(nullptr);
+  std::_Exit(status);
+}
+
+void Session::Impl::on_stuck(const std::string& what) {
+  abort(fmt::format("{}; raise --timeout if this is meant to be so", what), 1);
 }
 
 std::optional<Result> Session::run(const Point& point,
@@ -235,8 +245,9 @@ std::optional<Outcome> Session::Impl::run_devices(const Point& point, const Shar
   if (!all) return std::nullopt;
   Outcome outcome;
   const auto start = std::chrono::steady_clock::now();
-  DeviceRun device(shared, point, {*all, devices.get()},
-                   [this](const std::string& what) { on_stuck(what); });
+  DeviceRun device(
+      shared, point, {*all, devices.get()}, [this](const std::string& what) { on_stuck(what); },
+      mpi ? &mpi->board() : nullptr);
   outcome.placements = device.placements();
   outcome.setup_s = Seconds64(std::chrono::steady_clock::now() - start).count();
 

@@ -1,70 +1,27 @@
 #include "thinwire/harness/sweep_runner.hpp"
 
 #include <algorithm>
-#include <map>
+#include <memory>
 
+#include "sweep_journal.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/cost/modelled_time.hpp"
 #include "thinwire/cost/overlap.hpp"
+#include "thinwire/fabric/watchdog.hpp"
 #include "thinwire/harness/environment.hpp"
 #include "thinwire/harness/progress.hpp"
+#include "thinwire/harness/spec_text.hpp"
 
 namespace thinwire::harness {
 namespace {
 
-/// Expected work of a point, in FLOPs; 0 when it cannot fit.
-double work_of(const Point& point) {
-  double work = 0;
-  for (const cost::Prediction& prediction : point.predictions)
-    work += static_cast<double>(prediction.total_flops(Convention::paper));
-  return work * (point.spec.iterations + point.spec.warmup);
+SweepCounts counts_before(std::size_t points, std::size_t pending) {
+  return {.already_there = static_cast<int>(points - pending)};
 }
 
-std::string label_of(const RunSpec& spec) {
-  std::string label = fmt::format("{} {} P={}", spec.model, spec.strategy, spec.devices);
-  if (spec.segments) label += fmt::format(" L={}", *spec.segments);
-  if (spec.compression_rate) label += fmt::format(" CR={}", *spec.compression_rate);
-  if (spec.active_codewords) label += fmt::format(" K={}", *spec.active_codewords);
-  return label;
-}
-
-std::vector<double> work_of(const std::vector<RunSpec>& points,
-                            const std::vector<std::size_t>& indices) {
-  std::vector<double> work;
-  for (const std::size_t index : indices) work.push_back(work_of(make_point(points[index])));
-  return work;
-}
-
-/// Of the weights in a folder; presets need none.
-std::string folder_fingerprint(const RunSpec& spec) {
-  return model::is_preset(spec.model) ? ""
-                                      : model::open_checkpoint(spec.model).weights->fingerprint();
-}
-
-/// Indices of the points that a file lacks.
-std::vector<std::size_t> remaining(const std::vector<RunSpec>& points, const ResultFile& file,
-                                   Source source) {
-  std::map<std::string, std::string> models;  // fingerprints; each folder is read once
-  std::vector<std::size_t> indices;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const auto [entry, is_new] = models.try_emplace(points[i].model);
-    if (is_new) entry->second = folder_fingerprint(points[i]);
-    RunSpec spec = points[i];
-    const auto codebook = resolve_codebook(spec, resolve_config(spec));  // an id names its level
-    const Fingerprints fingerprints{entry->second, codebook ? codebook->fingerprint : ""};
-    if (!file.finished_ids().contains(spec_id(spec, to_string(source), fingerprints)))
-      indices.push_back(i);
-  }
-  return indices;
-}
-
-SweepCounts counts_before(const std::vector<RunSpec>& points, std::size_t remaining) {
-  return {.already_there = static_cast<int>(points.size() - remaining)};
-}
-
-Result skipped(const Point& point, Source source) {
+Result skipped(const Point& point, Source source, FingerprintCache& fingerprints) {
   Result result = unfinished(point.spec, source, Status::skipped, point.skip_reason);
-  result.model_fingerprint = folder_fingerprint(point.spec);
+  result.model_fingerprint = folder_fingerprint(point.spec, fingerprints);
   result.codebook = point.codebook;
   return result;
 }
@@ -99,25 +56,111 @@ void count(SweepCounts& counts, Status status) {
   }
 }
 
-/// The root's result of a point: what it showed, or why it cannot fit, or how it failed.
-std::optional<Result> run_or_explain(Session& session, const Point& point,
-                                     const std::function<void(double)>& on_progress) {
-  if (!point.skip_reason.empty())
-    return session.is_root() ? std::optional(skipped(point, Source::measured)) : std::nullopt;
-  try {
-    return session.run(point, on_progress);
-  } catch (const std::exception& error) {
-    if (!session.is_root()) throw;
-    return unfinished(point.spec, Source::measured, Status::failed, error.what());
-  }
+/// What the root has chosen to run; the others hear it.
+struct Agenda {
+  std::int64_t since = 0;
+  std::vector<PlannedPoint> pending;
+};
+
+Agenda share_agenda(Session& session, const Agenda& of_root) {
+  Json text = {{"since", of_root.since}, {"pending", Json::array()}};
+  for (const PlannedPoint& point : of_root.pending)
+    text["pending"].push_back({point.index, point.id, point.work_flops});
+  const Json shared = Json::parse(session.share(text.dump()));
+  Agenda agenda{shared.at("since").get<std::int64_t>(), {}};
+  for (const Json& point : shared.at("pending"))
+    agenda.pending.push_back({point.at(0).get<std::size_t>(), point.at(1).get<std::string>(),
+                              point.at(2).get<double>()});
+  return agenda;
 }
+
+/// Runs the points of an agenda on this rank.
+class SweepRun {
+ public:
+  SweepRun(Session& session, ResultFile* file, Seconds point_timeout, const Agenda& agenda,
+           const std::string& json)
+      : session_(session),
+        file_(file),
+        point_timeout_(point_timeout),
+        journal_(std::make_shared<SweepJournal>(json, agenda.since)) {
+    // The journal outlives this object: another thread may end the job while an exception unwinds.
+    session.on_abort([journal = journal_](const std::string& reason) { journal->fail(reason); });
+    if (!session.is_root()) return;
+    std::vector<double> work;
+    for (const PlannedPoint& point : agenda.pending) work.push_back(point.work_flops);
+    progress_.emplace(std::move(work));
+  }
+
+  /// The root's status; nothing on the others.
+  std::optional<Status> run(const RunSpec& spec, const std::string& id) {
+    journal_->begin(spec, id);
+    const std::optional<Result> result = run_or_explain(spec);
+    if (result) finish(*result, spec, id);
+    // A rank that fails with the next point must not end the job before the root has written.
+    session_.everyone().meet();
+    return result ? std::optional(result->status) : std::nullopt;
+  }
+
+ private:
+  void finish(const Result& result, const RunSpec& spec, const std::string& id) {
+    journal_->finish(result.status == Status::failed ? failed_record(spec, id, result.reason)
+                                                     : to_json(result),
+                     *file_);
+    if (result.status == Status::skipped)
+      progress_->skip_point();
+    else
+      progress_->finish_point();
+  }
+
+  /// The root's result: what the point showed, or why it cannot fit. One that fails ends the job
+  /// where other ranks take part, since they cannot know; a process alone goes on.
+  std::optional<Result> run_or_explain(const RunSpec& spec) {
+    try {
+      return run_in_time(make_point(spec, fingerprints_));
+    } catch (const std::exception& error) {
+      if (session_.ranks() > 1) throw;
+      return unfinished(spec, Source::measured, Status::failed, error.what());
+    }
+  }
+
+  std::optional<Result> run_in_time(const Point& point) {
+    if (!point.skip_reason.empty())
+      return session_.is_root() ? std::optional(skipped(point, Source::measured, fingerprints_))
+                                : std::nullopt;
+    if (progress_) progress_->start_point(label_of(point.spec));
+    // Never told of progress, a watchdog is a deadline. The root's will do for all.
+    const fabric::Watchdog deadline(
+        session_.is_root() ? point_timeout_ : Seconds{}, [&](const std::string&) {
+          session_.abort(fmt::format("a point took longer than --point-timeout={}",
+                                     exact_text(point_timeout_)),
+                         1);
+        });
+    return session_.run(point, [&](double part) {
+      if (progress_) progress_->advance(part);
+    });
+  }
+
+  Session& session_;
+  ResultFile* file_;
+  Seconds point_timeout_;
+  FingerprintCache fingerprints_;
+  std::shared_ptr<SweepJournal> journal_;
+  std::optional<Progress> progress_;
+};
 
 }  // namespace
 
 Result predict_point(const Point& point) {
-  if (!point.skip_reason.empty()) return skipped(point, Source::predicted);
+  FingerprintCache fingerprints;
+  return predict_point(point, fingerprints);
+}
+
+Result predict_point(const Point& point, FingerprintCache& fingerprints) {
+  if (!point.skip_reason.empty()) return skipped(point, Source::predicted, fingerprints);
   Result result{.spec = point.spec, .source = Source::predicted, .predictions = point.predictions};
-  result.model_fingerprint = open_weights(point.spec, point.config)->fingerprint();
+  result.model_fingerprint = model::is_preset(point.spec.model)
+                                 ? open_weights(point.spec, point.config)->fingerprint()
+                                 : folder_fingerprint(point.spec, fingerprints);
   for (const model::ModelInput& sequence : point.sample.sequences)
     result.tokens.push_back(sequence.tokens(point.config));
   result.environment = environment({});
@@ -129,49 +172,51 @@ Result predict_point(const Point& point) {
   return result;
 }
 
-void check_points(const std::vector<RunSpec>& points) {
-  for (const RunSpec& spec : points) make_point(spec);
-}
-
 int most_ranks(const std::vector<RunSpec>& points) {
   return std::ranges::max(points, {}, &RunSpec::ranks).ranks();
 }
 
-SweepCounts predict_sweep(const std::vector<RunSpec>& points, ResultFile& file) {
-  const std::vector<std::size_t> pending = remaining(points, file, Source::predicted);
-  SweepCounts counts = counts_before(points, pending.size());
-  for (const std::size_t index : pending) {
-    const Result result = predict_point(make_point(points[index]));
+SweepCounts predict_sweep(const std::vector<RunSpec>& points, const std::vector<PlannedPoint>& plan,
+                          ResultFile& file) {
+  const std::vector<PlannedPoint> pending =
+      pending_points(plan, file, Selection::unfinished, end_of_records(file.path()));
+  SweepCounts counts = counts_before(plan.size(), pending.size());
+  FingerprintCache fingerprints;
+  for (const PlannedPoint& planned : pending) {
+    const Point point = make_point(points[planned.index], fingerprints);
+    const Result result = predict_point(point, fingerprints);
     count(counts, result.status);
     file.append(to_json(result));
   }
   return counts;
 }
 
-SweepCounts run_sweep(Session& session, const std::vector<RunSpec>& points, ResultFile* file) {
+SweepCounts run_sweep(Session& session, const std::vector<RunSpec>& points,
+                      const std::vector<PlannedPoint>& plan, ResultFile* file,
+                      const SweepOptions& options) {
   TW_REQUIRE(session.is_root() == (file != nullptr), "the root alone writes records");
-  // The root has read the file; the others hear from it what is left to do.
-  const Json own = file != nullptr ? Json(remaining(points, *file, Source::measured)) : Json();
-  const auto pending = Json::parse(session.share(own.dump())).get<std::vector<std::size_t>>();
+  Agenda own;
+  if (file != nullptr) {
+    own.since = options.since.value_or(end_of_records(file->path()));
+    own.pending = pending_points(plan, *file, options.selection, own.since);
+  }
+  const Agenda agenda = share_agenda(session, own);
+  SweepCounts counts = counts_before(plan.size(), agenda.pending.size());
+  SweepRun run(session, file, options.point_timeout, agenda, points.front().json);
+  for (const PlannedPoint& planned : agenda.pending)
+    if (const auto status = run.run(points[planned.index], planned.id)) count(counts, *status);
+  return counts;
+}
 
-  SweepCounts counts = counts_before(points, pending.size());
-  std::optional<Progress> progress;
-  if (session.is_root()) progress.emplace(work_of(points, pending));
-  for (const std::size_t index : pending) {
-    const Point point = make_point(points[index]);
-    if (progress && point.skip_reason.empty()) progress->start_point(label_of(point.spec));
-    const std::optional<Result> result = run_or_explain(session, point, [&](double part) {
-      if (progress) progress->advance(part);
-    });
-    if (!result) continue;
-    file->append(to_json(*result));
-    count(counts, result->status);
-    if (result->status == Status::skipped)
-      progress->skip_point();
-    else
-      progress->finish_point();
-    // The others cannot know; the job ends, and a restart goes on behind the points that are there.
-    if (result->status == Status::failed && session.ranks() > 1) throw Error(result->reason);
+SweepCounts counts_since(const std::vector<PlannedPoint>& plan, const ResultFile& file,
+                         std::int64_t since) {
+  SweepCounts counts;
+  for (const PlannedPoint& point : plan) {
+    const ResultFile::Latest* const latest = file.latest(point.id);
+    if (latest == nullptr || latest->offset < since) continue;
+    if (latest->status == "ok") ++counts.done;
+    if (latest->status == "skipped") ++counts.skipped;
+    if (latest->status == "failed") ++counts.failed;
   }
   return counts;
 }

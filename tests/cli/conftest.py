@@ -5,6 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
+import processes
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -24,6 +25,8 @@ def pytest_collection_modifyitems(items):
 class Thinwire:
     """Runs the program in an empty folder of its own."""
 
+    binary = BINARY
+
     def __init__(self, folder):
         self.folder = folder
 
@@ -38,6 +41,10 @@ class Thinwire:
             text=True,
             timeout=TIMEOUT_S,
         )
+
+    def start(self, *arguments, prefix=(), environment=None):
+        """Starts the program, for a with statement; see processes.Started."""
+        return processes.started(self.folder, [*prefix, BINARY, *arguments], environment or {})
 
     def records(self, *arguments, environment=None):
         """Runs a command that must succeed with --json FILE; returns the file's records."""

@@ -2,7 +2,9 @@
 
 import pytest
 
-COMMANDS = ("run", "sweep", "predict", "tables", "codebook", "calibrate", "link-check", "list")
+COMMANDS = (
+    "run", "sweep", "predict", "compare", "tables", "codebook", "calibrate", "link-check", "list",
+)  # fmt: skip
 
 
 def test_help_names_the_commands(thinwire):

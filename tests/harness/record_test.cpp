@@ -56,8 +56,9 @@ TEST(Record, HasTheFixedNames) {
   EXPECT_EQ(keys_of(record),
             (Names{"schema", "id", "status", "reason", "source", "spec", "operations", "traffic",
                    "memory", "codebook", "time", "answer", "accuracy", "checks", "environment"}));
-  EXPECT_EQ(keys_of(record["operations"]), (Names{"convention", "total_flops", "per_device_flops",
-                                                  "device_flops", "terminal_flops", "block_flops", "by_kind"}));
+  EXPECT_EQ(keys_of(record["operations"]),
+            (Names{"convention", "total_flops", "per_device_flops", "device_flops",
+                   "terminal_flops", "block_flops", "by_kind"}));
   EXPECT_EQ(keys_of(record["traffic"]),
             (Names{"pdplc_tokens", "compression_rate", "compression_rate_requested", "exchanges",
                    "nominal_bits_per_exchange", "nominal_bits_first_exchange",

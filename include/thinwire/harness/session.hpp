@@ -43,10 +43,13 @@ class Session {
   /// Where and with what this launch runs, for records.
   Json environment() const;
 
-  /// Ends all ranks with this message; for an exception on one of them.
+  /// Ends all ranks with this message; for an exception on one of them, on any thread.
   [[noreturn]] void abort(const std::string& message, int status);
   /// The same for a watchdog's complaint.
   void end_stuck(const std::string& what);
+  /// `tell` hears the reason, with this rank's name, before this rank ends all: by abort(), or
+  /// because the watchdog found it stuck (and then on its thread).
+  void on_abort(std::function<void(const std::string& reason)> tell);
 
  private:
   struct Impl;

@@ -1,31 +1,48 @@
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "thinwire/harness/expand.hpp"
 #include "thinwire/harness/result_file.hpp"
 #include "thinwire/harness/session.hpp"
+#include "thinwire/harness/sweep_plan.hpp"
 
 namespace thinwire::harness {
 
 /// The record of a point by formula: no weights, no MPI. Times when device rates are given.
 Result predict_point(const Point& point);
+/// The same; a file that `fingerprints` knows is not hashed again.
+Result predict_point(const Point& point, FingerprintCache& fingerprints);
 
 /// How a sweep ended.
 struct SweepCounts {
   int done = 0, skipped = 0, failed = 0, already_there = 0;
 };
 
-/// Runs the points that `file` does not hold yet (finished_ids), appending a record each; points
-/// that cannot fit are recorded as skipped, those that fail as failed; a failure among several
-/// ranks ends the sweep as an Error once it is recorded. Collective over the session's ranks, all
-/// with the same points; `file` is null but on the root. Progress goes to stderr.
-SweepCounts run_sweep(Session& session, const std::vector<RunSpec>& points, ResultFile* file);
+struct SweepOptions {
+  Selection selection = Selection::unfinished;
+  /// Bytes of the result file when the sweep began, if an earlier job of it may have run points.
+  std::optional<std::int64_t> since;
+  Seconds point_timeout{};  ///< a point that takes longer fails; 0: none does
+};
 
-/// The same by formula, in this process.
-SweepCounts predict_sweep(const std::vector<RunSpec>& points, ResultFile& file);
+/// Runs the points that are pending (sweep_plan.hpp), appending a record each; points that cannot
+/// fit are recorded as skipped, those that fail as failed, by whichever rank knows why. A failure
+/// among several ranks, or one of a deadline or watchdog, ends the job once it is recorded.
+/// Collective over the session's ranks, all with the same points; `plan` and `file` are the root's
+/// (null on the others). Progress goes to stderr.
+SweepCounts run_sweep(Session& session, const std::vector<RunSpec>& points,
+                      const std::vector<PlannedPoint>& plan, ResultFile* file,
+                      const SweepOptions& options);
 
-/// Throws InputError for a point that is wrong whatever the sizes, before anything runs.
-void check_points(const std::vector<RunSpec>& points);
+/// What a sweep that began when the file had `since` bytes has recorded.
+SweepCounts counts_since(const std::vector<PlannedPoint>& plan, const ResultFile& file,
+                         std::int64_t since);
+
+/// Records points by formula, in this process; those that `file` holds are left out.
+SweepCounts predict_sweep(const std::vector<RunSpec>& points, const std::vector<PlannedPoint>& plan,
+                          ResultFile& file);
 
 /// Most ranks that any point needs: the devices, and the terminal.
 int most_ranks(const std::vector<RunSpec>& points);
