@@ -57,13 +57,15 @@ class FamilySchedule {
   /// The terminal does all of that and sends each device its rows and its peers' payloads.
   void embed_at_terminal() {
     schedule_.on_terminal(embedding_work(model_, workload_.tokens, 1));
+    compress::FrameSize published;
+    for (int p = 0; method_ != nullptr && p < schedule_.devices(); ++p) {
+      schedule_.on_terminal(method_->encode(0, share(p)));
+      published = published + method_->payload(0, share(p));
+    }
     std::vector<compress::FrameSize> messages;
-    for (int p = 0; p < schedule_.devices(); ++p) {
-      if (method_ != nullptr) schedule_.on_terminal(method_->encode(0, share(p)));
-      compress::FrameSize message = rows_payload(share(p).local(), model_.hidden);
-      for (int peer = 0; method_ != nullptr && peer < schedule_.devices(); ++peer)
-        if (peer != p) message = message + method_->payload(0, share(peer));
-      messages.push_back(message);
+    for (const Share& mine : shares_) {
+      messages.push_back(rows_payload(mine.local(), model_.hidden) + published);
+      if (method_ != nullptr) messages.back() = messages.back() - method_->payload(0, mine);
     }
     distribute(messages, schedule_);
   }

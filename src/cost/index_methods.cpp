@@ -53,8 +53,9 @@ Index search_scratch(Index rows, Index width, Index codewords) {
 class IndexMethod final : public FamilyMethod {
  public:
   IndexMethod(const Workload& workload, CodebookUse use, std::span<const Share> shares)
-      : workload_(workload), use_(use), shares_(shares.begin(), shares.end()) {
+      : workload_(workload), use_(use) {
     check_codebook(workload, use_);
+    for (const Share& sender : shares) received_bytes_ += frame(sender.own).bytes();
   }
 
   Published published() const override { return use_.published; }
@@ -102,7 +103,7 @@ class IndexMethod final : public FamilyMethod {
 
   const Workload& workload_;
   CodebookUse use_;
-  std::vector<Share> shares_;  ///< [P]
+  std::int64_t received_bytes_ = 0;  ///< frames of all devices
 };
 
 Operations IndexMethod::decode(Index layer, const Share& share) const {
@@ -160,9 +161,7 @@ std::int64_t IndexMethod::workspace_bytes(const Share& share) const {
     values += remote * model().ffn;
     if (is_pre_norm || keeps_remote_state()) values += remote * hidden;  // normalised, codewords
   }
-  std::int64_t received_bytes = 0;
-  for (const Share& sender : shares_) received_bytes += frame(sender.own).bytes();
-  return kBytesPerValue * values + frame(own).bytes() + received_bytes;
+  return kBytesPerValue * values + frame(own).bytes() + received_bytes_;
 }
 
 /// Null for one device: it needs no codebook.

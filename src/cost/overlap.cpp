@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "thinwire/base/error.hpp"
 #include "thinwire/fabric/link_model.hpp"
@@ -13,22 +14,32 @@ bool precedes_block(const ScheduledExchange& exchange) {
   return exchange.kind == ScheduledExchange::Kind::all_gather;
 }
 
-/// From a common start on an idle link to the last arrival.
-double transfer_s(const ScheduledExchange& exchange, const fabric::Link& link) {
-  const std::size_t devices = exchange.bytes.size();
-  const std::vector<double> ready_s(devices, 0.0);
-  std::vector<double> arrival_s(devices);
-  fabric::LinkModel(link, static_cast<int>(devices)).all_gather(ready_s, exchange.bytes, arrival_s);
-  return std::ranges::max(arrival_s);
-}
+/// From a common start on an idle link to the last arrival. Most exchanges of a pass have equal
+/// sizes: those are played once.
+class TransferTime {
+ public:
+  explicit TransferTime(fabric::Link link) : link_(std::move(link)) {}
+
+  double operator()(const ScheduledExchange& exchange) {
+    if (exchange.bytes == bytes_) return last_s_;
+    bytes_ = exchange.bytes;
+    const std::vector<double> ready_s(bytes_.size(), 0.0);
+    std::vector<double> arrival_s(bytes_.size());
+    fabric::LinkModel(link_, static_cast<int>(bytes_.size()))
+        .all_gather(ready_s, bytes_, arrival_s);
+    return last_s_ = std::ranges::max(arrival_s);
+  }
+
+ private:
+  fabric::Link link_;
+  std::vector<std::int64_t> bytes_;
+  double last_s_ = 0;
+};
 
 /// Transfers take bits / rate + latency, whatever the topology: so many bits follow one another.
-double slowest_hidden_rate(const ScheduledExchange& exchange, const fabric::Link& link,
-                           double window_s) {
-  const fabric::Link bit_a_second{.rates = {Rate::bits_per_second(1)}, .topology = link.topology};
-  const double bits = transfer_s(exchange, bit_a_second);
+double slowest_hidden_rate(double bits, double latency_s, double window_s) {
   if (bits == 0) return 0;
-  const double rest_s = window_s - link.latency.value_s();
+  const double rest_s = window_s - latency_s;
   return rest_s > 0 ? bits / rest_s : std::numeric_limits<double>::infinity();
 }
 
@@ -39,15 +50,18 @@ std::vector<ExchangeOverlap> overlap_law(const Prediction& prediction, const fab
   const auto exchanges = std::ranges::count_if(prediction.exchanges, precedes_block);
   TW_REQUIRE(exchanges == std::ssize(windows_s), "{} windows for {} exchanges", windows_s.size(),
              exchanges);
+  TransferTime transfer_s(link);
+  TransferTime bits({.rates = {Rate::bits_per_second(1)}, .topology = link.topology});
   std::vector<ExchangeOverlap> law;
   for (const ScheduledExchange& exchange : prediction.exchanges) {
     if (!precedes_block(exchange)) continue;
     const double window_s = windows_s[law.size()];
-    const double needed_s = transfer_s(exchange, link);
+    const double needed_s = transfer_s(exchange);
     law.push_back({.transfer_s = needed_s,
                    .window_s = window_s,
                    .excess_s = std::max(needed_s, window_s) - window_s,
-                   .slowest_hidden_rate_bit_per_s = slowest_hidden_rate(exchange, link, window_s)});
+                   .slowest_hidden_rate_bit_per_s =
+                       slowest_hidden_rate(bits(exchange), link.latency.value_s(), window_s)});
   }
   return law;
 }

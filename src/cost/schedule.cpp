@@ -100,4 +100,10 @@ compress::FrameSize operator+(const compress::FrameSize& a, const compress::Fram
           .padding_bits = a.padding_bits + b.padding_bits};
 }
 
+compress::FrameSize operator-(const compress::FrameSize& whole, const compress::FrameSize& part) {
+  return {.payload_bits = whole.payload_bits - part.payload_bits,
+          .header_bits = whole.header_bits - part.header_bits,
+          .padding_bits = whole.padding_bits - part.padding_bits};
+}
+
 }  // namespace thinwire::cost

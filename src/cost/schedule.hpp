@@ -49,5 +49,7 @@ compress::FrameSize rows_payload(Index rows, Index width);
 
 /// One message with several payloads in it.
 compress::FrameSize operator+(const compress::FrameSize& a, const compress::FrameSize& b);
+/// What is left of it without one of them.
+compress::FrameSize operator-(const compress::FrameSize& whole, const compress::FrameSize& part);
 
 }  // namespace thinwire::cost

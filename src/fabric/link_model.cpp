@@ -1,6 +1,7 @@
 #include "thinwire/fabric/link_model.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -24,7 +25,8 @@ LinkModel::LinkModel(Link link, int devices, bool has_terminal)
   require_input(link_.rates.size() == 1 || link_.rates.size() == at(devices),
                 "rate {} has {} values for {} devices: give one for all or one a device",
                 rates_to_string(link_.rates), link_.rates.size(), devices);
-  queue_.reserve(transmitter_free_s_.size() * transmitter_free_s_.size());
+  queue_.reserve(transmitter_free_s_.size());
+  order_.reserve(transmitter_free_s_.size());
 }
 
 void LinkModel::reset() {
@@ -41,16 +43,17 @@ void LinkModel::all_gather(std::span<const double> ready_s, std::span<const std:
              "{} ready times, {} sizes and {} arrivals for {} devices", ready_s.size(),
              bytes.size(), latest_arrival_s.size(), devices_);
   std::ranges::fill(latest_arrival_s, 0.0);
-  if (link_.topology == Topology::broadcast) {
-    send_broadcasts(ready_s, bytes, latest_arrival_s, log);
-    return;
+  if (devices_ == 1) return;
+  switch (link_.topology) {
+    case Topology::broadcast:
+      return send_broadcasts(ready_s, bytes, latest_arrival_s, log);
+    case Topology::unicast:
+      if (log == nullptr && is_in_step(ready_s, bytes))
+        return send_rounds_in_step(ready_s, bytes, latest_arrival_s);
+      return send_rounds(ready_s, bytes, latest_arrival_s, log);
+    case Topology::shared:
+      return send_in_turn(ready_s, bytes, latest_arrival_s, log);
   }
-  queue_.clear();
-  for (int round = 1; round < devices_; ++round)
-    for (int from = 0; from < devices_; ++from)
-      enqueue({from, (from + round) % devices_, bytes[at(from)]});
-  if (link_.topology == Topology::shared) sort_queue(ready_s);
-  serve_queue(ready_s, latest_arrival_s, log);
 }
 
 void LinkModel::send(std::span<const double> ready_s, std::span<const Message> messages,
@@ -86,20 +89,76 @@ void LinkModel::gather(int root, std::span<const double> ready_s,
   serve_queue(ready_s, latest_arrival_s, log);
 }
 
+/// Cost: P. All hear the latest transmission, but for its sender, who hears the second latest.
 void LinkModel::send_broadcasts(std::span<const double> ready_s,
                                 std::span<const std::int64_t> bytes,
                                 std::span<double> latest_arrival_s, std::vector<Transfer>* log) {
-  if (devices_ == 1) return;
   // All must hear the one transmission, so it runs at the slowest device's rate.
   const Rate rate = std::ranges::min(link_.rates);
+  double latest_s = 0, second_s = 0;
+  int latest_from = -1;
   for (int from = 0; from < devices_; ++from) {
     if (bytes[at(from)] == 0) continue;
     const double start_s = std::max(ready_s[at(from)], transmitter_free_s_[at(from)]);
-    const Transfer transfer = occupy({from, from, bytes[at(from)]}, start_s, rate, log);
-    for (int to = 0; to < devices_; ++to)
-      if (to != from)
-        latest_arrival_s[at(to)] = std::max(latest_arrival_s[at(to)], transfer.arrival_s);
+    const double arrival_s = occupy({from, from, bytes[at(from)]}, start_s, rate, log).arrival_s;
+    if (arrival_s > latest_s) {
+      second_s = std::exchange(latest_s, arrival_s);
+      latest_from = from;
+    } else {
+      second_s = std::max(second_s, arrival_s);
+    }
   }
+  for (int to = 0; to < devices_; ++to)
+    latest_arrival_s[at(to)] = to == latest_from ? second_s : latest_s;
+}
+
+/// In round r device p sends to p + r. Cost: P (P - 1), the number of messages.
+void LinkModel::send_rounds(std::span<const double> ready_s, std::span<const std::int64_t> bytes,
+                            std::span<double> latest_arrival_s, std::vector<Transfer>* log) {
+  for (int round = 1; round < devices_; ++round)
+    for (int from = 0, to = round; from < devices_; ++from, to = next_device(to))
+      serve({from, to, bytes[at(from)]}, ready_s, latest_arrival_s, log);
+}
+
+/// Whether all devices begin equal messages at one time on a switch that is free by then: they then
+/// end every round together.
+bool LinkModel::is_in_step(std::span<const double> ready_s,
+                           std::span<const std::int64_t> bytes) const {
+  const double start_s = std::max(ready_s[0], transmitter_free_s_[0]);
+  bool is_equal = link_.rates.size() == 1 && bytes[0] > 0;
+  for (std::size_t p = 0; is_equal && p < at(devices_); ++p)
+    is_equal = bytes[p] == bytes[0] && std::max(ready_s[p], transmitter_free_s_[p]) == start_s &&
+               port_free_s_[p] <= start_s;
+  return is_equal;
+}
+
+/// send_rounds() of devices that are in step, to the last bit: one stands for all. Cost: P.
+void LinkModel::send_rounds_in_step(std::span<const double> ready_s,
+                                    std::span<const std::int64_t> bytes,
+                                    std::span<double> latest_arrival_s) {
+  const std::int64_t bits_before = link_bits_;
+  for (int round = 1; round < devices_; ++round)
+    serve({0, round, bytes[0]}, ready_s, latest_arrival_s, nullptr);
+  link_bits_ += (link_bits_ - bits_before) * (devices_ - 1);
+  const auto devices = static_cast<std::ptrdiff_t>(devices_);
+  const auto all_take = [devices](auto&& values, double value) {
+    std::fill_n(values.begin(), devices, value);
+  };
+  all_take(latest_arrival_s, latest_arrival_s[at(devices_ - 1)]);
+  all_take(port_free_s_, transmitter_free_s_[0]);
+  all_take(transmitter_free_s_, transmitter_free_s_[0]);
+}
+
+/// On one medium a sender's messages follow one another, the senders by (ready time, device).
+/// Cost: P (P - 1), the number of messages; only senders are sorted.
+void LinkModel::send_in_turn(std::span<const double> ready_s, std::span<const std::int64_t> bytes,
+                             std::span<double> latest_arrival_s, std::vector<Transfer>* log) {
+  order_.resize(at(devices_));
+  std::iota(order_.begin(), order_.end(), 0);
+  std::ranges::sort(order_, {}, [&](int from) { return std::pair(ready_s[at(from)], from); });
+  for (const int from : order_)
+    for (int to = next_device(from); to != from; to = next_device(to))
+      serve({from, to, bytes[at(from)]}, ready_s, latest_arrival_s, log);
 }
 
 void LinkModel::enqueue(const Message& message) {
@@ -116,17 +175,20 @@ void LinkModel::sort_queue(std::span<const double> ready_s) {
 
 void LinkModel::serve_queue(std::span<const double> ready_s, std::span<double> latest_arrival_s,
                             std::vector<Transfer>* log) {
-  for (const Queued& queued : queue_) {
-    const Message& message = queued.message;
-    const std::size_t from = at(message.from), to = at(message.to);
-    double start_s = std::max(ready_s[from], transmitter_free_s_[from]);
-    if (link_.topology == Topology::unicast) start_s = std::max(start_s, port_free_s_[to]);
-    if (link_.topology == Topology::shared) start_s = std::max(start_s, medium_free_s_);
-    const Rate rate = link_.between(message.from, message.to);
-    const Transfer transfer = occupy(message, start_s, rate, log);
-    port_free_s_[to] = transfer.end_s;
-    latest_arrival_s[to] = std::max(latest_arrival_s[to], transfer.arrival_s);
-  }
+  for (const Queued& queued : queue_) serve(queued.message, ready_s, latest_arrival_s, log);
+}
+
+void LinkModel::serve(const Message& message, std::span<const double> ready_s,
+                      std::span<double> latest_arrival_s, std::vector<Transfer>* log) {
+  if (message.bytes == 0) return;
+  const std::size_t from = at(message.from), to = at(message.to);
+  double start_s = std::max(ready_s[from], transmitter_free_s_[from]);
+  if (link_.topology == Topology::unicast) start_s = std::max(start_s, port_free_s_[to]);
+  if (link_.topology == Topology::shared) start_s = std::max(start_s, medium_free_s_);
+  const Rate rate = link_.between(message.from, message.to);
+  const Transfer transfer = occupy(message, start_s, rate, log);
+  port_free_s_[to] = transfer.end_s;
+  latest_arrival_s[to] = std::max(latest_arrival_s[to], transfer.arrival_s);
 }
 
 Transfer LinkModel::occupy(const Message& message, double start_s, Rate rate,

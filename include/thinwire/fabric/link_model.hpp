@@ -70,11 +70,21 @@ class LinkModel {
   };
   void send_broadcasts(std::span<const double> ready_s, std::span<const std::int64_t> bytes,
                        std::span<double> latest_arrival_s, std::vector<Transfer>* log);
+  void send_rounds(std::span<const double> ready_s, std::span<const std::int64_t> bytes,
+                   std::span<double> latest_arrival_s, std::vector<Transfer>* log);
+  bool is_in_step(std::span<const double> ready_s, std::span<const std::int64_t> bytes) const;
+  void send_rounds_in_step(std::span<const double> ready_s, std::span<const std::int64_t> bytes,
+                           std::span<double> latest_arrival_s);
+  void send_in_turn(std::span<const double> ready_s, std::span<const std::int64_t> bytes,
+                    std::span<double> latest_arrival_s, std::vector<Transfer>* log);
   void enqueue(const Message& message);
   void sort_queue(std::span<const double> ready_s);
   void serve_queue(std::span<const double> ready_s, std::span<double> latest_arrival_s,
                    std::vector<Transfer>* log);
+  void serve(const Message& message, std::span<const double> ready_s,
+             std::span<double> latest_arrival_s, std::vector<Transfer>* log);
   Transfer occupy(const Message& message, double start_s, Rate rate, std::vector<Transfer>* log);
+  int next_device(int device) const { return device + 1 == devices_ ? 0 : device + 1; }
   int nodes() const { return static_cast<int>(transmitter_free_s_.size()); }
 
   Link link_;
@@ -83,6 +93,7 @@ class LinkModel {
   double medium_free_s_ = 0;
   std::int64_t link_bits_ = 0;
   std::vector<Queued> queue_;  // scratch
+  std::vector<int> order_;     // scratch
 };
 
 }  // namespace thinwire::fabric
