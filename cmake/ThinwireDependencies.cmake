@@ -36,6 +36,9 @@ if(NOT hwloc_FOUND)
   thinwire_missing("hwloc was not found. On Debian: apt-get install libhwloc-dev")
 endif()
 
+thinwire_require(JPEG libjpeg-dev)
+thinwire_require(PNG libpng-dev)
+
 # Debian's dnnl-config.cmake asks for OpenCL, which the CPU engine does not need.
 find_path(DNNL_INCLUDE_DIR dnnl.hpp)
 find_library(DNNL_LIBRARY dnnl)

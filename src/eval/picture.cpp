@@ -1,31 +1,32 @@
 #include "thinwire/eval/picture.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <limits>
-#include <memory>
 #include <string>
 
+#include "decode.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/json.hpp"
-
-#define STB_IMAGE_IMPLEMENTATION
-#define STBI_ONLY_JPEG
-#define STBI_ONLY_PNG
-#define STBI_NO_STDIO
-#include <stb_image.h>
 
 namespace thinwire::eval {
 namespace {
 
-std::vector<unsigned char> read_bytes(const std::filesystem::path& file) {
+std::vector<std::uint8_t> read_bytes(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
   require_input(stream.is_open(), "picture {} cannot be read", file.string());
-  std::vector<unsigned char> bytes{std::istreambuf_iterator<char>(stream), {}};
-  require_input(bytes.size() <= std::numeric_limits<int>::max(), "picture {} is larger than 2 GiB",
-                file.string());
-  return bytes;
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+Picture decode(std::span<const std::uint8_t> bytes) {
+  const auto begins_with = [bytes](std::initializer_list<std::uint8_t> signature) {
+    return bytes.size() >= signature.size() &&
+           std::ranges::equal(bytes.first(signature.size()), signature);
+  };
+  if (begins_with({0xFF, 0xD8})) return decode_jpeg(bytes);
+  if (begins_with({0x89, 'P', 'N', 'G'})) return decode_png(bytes);
+  throw InputError("neither begins as a JPEG nor as a PNG");
 }
 
 /// One preprocessor_config.json. What it asks for and to_pixels does not do is refused.
@@ -83,21 +84,19 @@ class PreprocessorKeys {
 
 }  // namespace
 
+void require_size(std::int64_t width, std::int64_t height) {
+  require_input(width * height <= kMostPixels, "{} x {} pixels, at most {} are read", width, height,
+                kMostPixels);
+}
+
 Picture read_picture(const std::filesystem::path& file) {
-  constexpr int kChannels = 3;
-  const std::vector<unsigned char> bytes = read_bytes(file);
-  Picture picture;
-  int channels_in_file = 0;
-  const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> rgb(
-      stbi_load_from_memory(bytes.data(), static_cast<int>(bytes.size()), &picture.width,
-                            &picture.height, &channels_in_file, kChannels),
-      &stbi_image_free);
-  require_input(rgb != nullptr, "picture {}: {} (a JPEG or PNG is needed)", file.string(),
-                stbi_failure_reason());
-  const auto size = static_cast<std::size_t>(picture.height) *
-                    static_cast<std::size_t>(picture.width) * kChannels;
-  picture.rgb.assign(rgb.get(), rgb.get() + size);
-  return picture;
+  const std::vector<std::uint8_t> bytes = read_bytes(file);
+  try {
+    return decode(bytes);
+  } catch (const InputError& error) {
+    throw InputError(
+        fmt::format("picture {}: {} (a JPEG or PNG is needed)", file.string(), error.what()));
+  }
 }
 
 Preprocessing preprocessing_for(const model::ModelConfig& config,
