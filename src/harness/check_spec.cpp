@@ -23,11 +23,12 @@ void check_names(const RunSpec& spec) {
 }
 
 // Far beyond what is of use, and far below what exhausts a machine before any work is done.
-constexpr int kMaxThreads = 1024;
+constexpr int kMaxThreads = 1024, kMaxDevices = 10'000;
 constexpr Index kMaxTokens = 1'000'000;
 
 void check_counts(const RunSpec& spec) {
   require_input(spec.devices >= 1, "--devices={}: at least one device is needed", spec.devices);
+  require_input(spec.devices <= kMaxDevices, "--devices={}: at most {}", spec.devices, kMaxDevices);
   require_input(spec.threads >= 1, "--threads={}: a device computes with at least one thread",
                 spec.threads);
   require_input(spec.threads <= kMaxThreads, "--threads={}: a device has at most {}", spec.threads,
