@@ -1,10 +1,10 @@
-"""python -m thinwire_analysis prism|trace|validation --results DIR --out DIR"""
+"""python -m thinwire_analysis prism|trace|validation|scale --results DIR --out DIR"""
 
 import argparse
 import sys
 from pathlib import Path
 
-from thinwire_analysis import prism, trace, validation
+from thinwire_analysis import prism, scale, trace, validation
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.records import load_schema
 
@@ -17,13 +17,17 @@ def main(arguments=None):
     """Exit status: 0 all checks pass, 1 one fails, 2 bad usage or input."""
     options = _parser().parse_args(arguments)
     try:
-        schema = load_schema(options.schema)
         if options.command == "prism":
+            schema = load_schema(options.schema)
             paper, found = prism, prism.reproduce(options.results, options.published, schema)
         elif options.command == "validation":
-            paper, found = validation, validation.judge(options.results, schema)
+            paper, found = validation, validation.judge(
+                options.results, load_schema(options.schema)
+            )
+        elif options.command == "scale":
+            paper, found = scale, scale.reproduce(options.results)
         else:
-            paper, found = trace, trace.reproduce(options.results, schema)
+            paper, found = trace, trace.reproduce(options.results, load_schema(options.schema))
         paper.write_outputs(found, options.results, options.out)
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -44,17 +48,23 @@ def _parser():
     )
     _add(commands, "trace")
     _add(commands, "validation", "judge and report the study of experiments/validation")
+    study = commands.add_parser("scale", help="tables and figures of experiments/scale")
+    _add_places(study)
     return parser
 
 
 def _add(commands, name, text=None):
     text = text or f"judge and report the {name.upper()} reproduction"
     command = commands.add_parser(name, help=text)
-    command.add_argument(
-        "--results", required=True, type=Path, help="folder with the *.jsonl files"
-    )
-    command.add_argument("--out", required=True, type=Path, help="folder for figures and tables")
+    _add_places(command)
     command.add_argument(
         "--schema", type=Path, default=DEFAULT_SCHEMA, help="JSON Schema of the records"
     )
     return command
+
+
+def _add_places(command):
+    command.add_argument(
+        "--results", required=True, type=Path, help="folder with the *.jsonl files"
+    )
+    command.add_argument("--out", required=True, type=Path, help="folder for figures and tables")
