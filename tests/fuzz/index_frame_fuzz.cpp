@@ -1,6 +1,7 @@
 // Frames of codeword indices, as they arrive from another device. The first four bytes say what the
 // receiver expects: bits, header, codewords (lower and upper half of the range), number of indices.
 
+#include <algorithm>
 #include <vector>
 
 #include "fuzz_target.hpp"
@@ -23,6 +24,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   std::vector<std::byte> again(frame.size());
   compress::pack_indices(indices, format, again);
-  fuzz::require(std::memcmp(again.data(), frame.data(), frame.size()) == 0);
+  fuzz::require(std::ranges::equal(again, frame));
   return 0;
 }

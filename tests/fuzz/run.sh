@@ -38,10 +38,8 @@ for target in "${targets[@]}"; do
   say "$target: $seconds s"
   corpus=build/fuzz/corpus/$target
   mkdir -p "$corpus" build/fuzz/findings
-  dictionary=tests/fuzz/dictionaries/$target.dict
   options=(-max_total_time="$seconds" -max_len=4096 -timeout=25 -rss_limit_mb=2048
     -artifact_prefix="build/fuzz/findings/$target-" -print_final_stats=1 -verbosity=0)
-  [ ! -f "$dictionary" ] || options+=(-dict="$dictionary")
   OMP_NUM_THREADS=1 "build/fuzz/tests/fuzz/${target}_fuzz" "${options[@]}" \
     "$corpus" "tests/fuzz/corpus/$target" || findings=$((findings + 1))
 done
