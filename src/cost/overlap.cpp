@@ -51,7 +51,8 @@ std::vector<ExchangeOverlap> overlap_law(const Prediction& prediction, const fab
   TW_REQUIRE(exchanges == std::ssize(windows_s), "{} windows for {} exchanges", windows_s.size(),
              exchanges);
   TransferTime transfer_s(link);
-  TransferTime bits({.rates = {Rate::bits_per_second(1)}, .topology = link.topology});
+  TransferTime bits(
+      {.rates = {Rate::bits_per_second(1)}, .topology = link.topology, .overhead = link.overhead});
   std::vector<ExchangeOverlap> law;
   for (const ScheduledExchange& exchange : prediction.exchanges) {
     if (!precedes_block(exchange)) continue;

@@ -52,6 +52,7 @@ TEST(OverlapLaw, SlowestHiddenRateMakesTransferAndWindowEqual) {
   for (const fabric::Topology topology :
        {fabric::Topology::broadcast, fabric::Topology::unicast, fabric::Topology::shared}) {
     fabric::Link link = kilobit(topology, 0.25);
+    link.overhead = fabric::kTcpOverhead;
     const double rate = law_of(3, link, 0.75).slowest_hidden_rate_bit_per_s;
     link.rates = {Rate::bits_per_second(rate)};
 

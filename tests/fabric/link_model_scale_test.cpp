@@ -68,10 +68,11 @@ class PlainLink {
   }
 
   double occupy(int from, double start_s, std::int64_t bytes, Rate rate) {
-    const double end_s = start_s + rate.seconds_for(8.0 * static_cast<double>(bytes));
+    const std::int64_t bits = 8 * link_.bytes_on_link(bytes);
+    const double end_s = start_s + rate.seconds_for(static_cast<double>(bits));
     transmitter_s_[at(from)] = end_s;
     medium_s_ = std::max(medium_s_, end_s);
-    link_bits_ += 8 * bytes;
+    link_bits_ += bits;
     return end_s;
   }
 
@@ -106,7 +107,10 @@ Collective make_collective(Kind kind, int devices, double after_s, std::mt19937&
 
 Link make_link(Topology topology, bool has_own_rates, int devices, std::mt19937& random) {
   std::uniform_real_distribution<double> bit_per_s(1e3, 1e5);
-  Link link{.rates = {}, .latency = Seconds(0.0013), .topology = topology};
+  Link link{.rates = {},
+            .latency = Seconds(0.0013),
+            .topology = topology,
+            .overhead = {.header_bytes = has_own_rates ? 0 : 7, .payload_bytes = 100}};
   for (int p = 0; p < (has_own_rates ? devices : 1); ++p)
     link.rates.push_back(Rate::bits_per_second(bit_per_s(random)));
   return link;
