@@ -50,14 +50,14 @@ def test_finds_the_devices_of_least_latency_at_every_rate(records):
 
     assert list(table["rate (Mbps)"]) == ["1", "1000"]
     assert list(table["best P"]) == [4, 64]
-    assert list(table["ends at"]) == ["the link", "the link"]
+    assert list(table["still gains"]) == ["no", "no"]
     assert table["speed-up"][0] == f"{SINGLE_S / latency_s(4, 1e6):.2f}"
 
 
-def test_says_when_only_the_size_ends_the_curve(records):
+def test_says_when_the_most_devices_that_fit_are_the_best(records):
     few = [r for r in records if r["spec"]["devices"] <= 16]
 
-    assert list(scale.best_table(frame_of(few))["ends at"]) == ["the link", "the most that fit"]
+    assert list(scale.best_table(frame_of(few))["still gains"]) == ["no", "yes"]
 
 
 def test_lists_the_first_number_of_devices_that_does_not_fit(records):
@@ -74,22 +74,16 @@ def test_accepts_a_sound_study(records):
     assert scale.check_reasons(records).passed
     assert scale.check_one_device(frame).passed
     assert scale.check_faster_links(frame).passed
-    assert scale.check_best_grows(frame).passed
 
 
 def test_judges_what_cannot_be(records):
     slow_alone = point("prism", 1, lambda devices, rate: 2 * SINGLE_S)
     slow_on_fast_link = point("prism", 2, lambda devices, rate: rate)
-    shrinking = [
-        point("prism", devices, lambda p, rate: float(p) if rate == RATES[1] else 9.0 - p)
-        for devices in (1, 4)
-    ]
 
     assert not scale.check_reasons([*records, skipped("prism", 3, None)]).passed
     assert not scale.check_one_device(frame_of([*records, slow_alone])).passed
     assert not scale.check_one_device(frame_of([point("single", 1)]).iloc[:0]).passed
     assert not scale.check_faster_links(frame_of([*records, slow_on_fast_link])).passed
-    assert not scale.check_best_grows(frame_of(shrinking)).passed
 
 
 def test_writes_tables_and_a_figure_a_model(records, tmp_path, capsys):
