@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds the release preset and runs every test: ctest, then pytest.
+# Installs what is missing, builds the release preset and runs every test: ctest, pytest, then the
+# unit tests again under sanitizers.
 # Usage: tests/run.sh        (no options; exit status 0 when all tests pass)
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
-[ $# -eq 0 ] || { sed -n '2,3p' tests/run.sh >&2; exit 2; }
+[ $# -eq 0 ] || { sed -n '2,4p' tests/run.sh >&2; exit 2; }
 source scripts/setup.sh
 
 install_packages
@@ -19,4 +20,6 @@ ctest --preset release --no-tests=error --label-regex mpi --parallel 1 || status
 say "pytest: analysis and command line"
 THINWIRE="$PWD/$thinwire" PYTHONPATH="$PWD/analysis" \
   "$python" -m pytest -q -p no:cacheprovider --rootdir=. analysis/tests tests/cli || status=1
+say "sanitizers"
+tests/sanitize.sh || status=1
 exit "$status"
