@@ -160,7 +160,7 @@ def test_a_layer_without_events_is_bad_input(timeline_file):
 def test_timelines_are_drawn(timeline_file, tmp_path):
     events = load_events(timeline_file)
 
-    draw_timelines({"voltage": events, "trace-b": events}, 1, tmp_path / "timelines.png")
+    draw_timelines({"voltage": events, "trace-b": events}, 1, "title", tmp_path / "timelines.png")
 
     assert (tmp_path / "timelines.png").stat().st_size > 5000
 

@@ -1,33 +1,100 @@
 """Makes and saves figures: without a display, one look for all."""
 
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import matplotlib
 
 matplotlib.use("Agg")  # writes files; there may be no display
 
 from matplotlib import pyplot as plt  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
+
+LEGEND_ROW_INCHES = 0.24
+# Text stays text: it scales with the page, can be searched, and takes the reader's colours.
+SVG_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "thinwire"}
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Where a figure goes and how its panels are laid out.
+
+    target: a path or a binary stream   format: png or svg, by default the path's suffix
+    columns: panels a row, by default all   panel_inches: the widest that a panel may get
+    titled: False where the page around the figure carries its title
+    """
+
+    target: object
+    format: str = None
+    columns: int = None
+    panel_inches: float = None
+    titled: bool = True
 
 
 @contextmanager
-def panels(path, title, count, *, size=(4.6, 3.8), share_y=False):
-    """Yields a row of `count` axes; writes a PNG with one legend below when they are drawn."""
-    figure, axes = plt.subplots(
-        1, count, figsize=(size[0] * count, size[1]), sharey=share_y, squeeze=False
+def panels(sheet, title, count, *, size=(4.6, 3.8), share_y=False):
+    """Yields `count` axes of `size` inches; writes the file, one legend below, once drawn.
+
+    sheet: a Sheet, or a path for a picture with all panels in a row
+    """
+    sheet = sheet if isinstance(sheet, Sheet) else Sheet(sheet)
+    columns = min(count, sheet.columns or count)
+    rows = -(-count // columns)
+    width = columns * min(size[0], sheet.panel_inches or size[0])
+    figure, grid = plt.subplots(
+        rows, columns, figsize=(width, size[1] * rows), sharey=share_y, squeeze=False
     )
-    yield axes[0]
+    axes = list(grid.flat)
+    for unused in axes[count:]:
+        unused.set_visible(False)
+    yield axes[:count]
+    bottom = _legend(figure, axes[:count], width)
+    if bottom:
+        figure.set_size_inches(width, size[1] * rows + bottom - LEGEND_ROW_INCHES)
+    if sheet.titled:
+        figure.suptitle(title, fontsize=11)
+    figure.tight_layout(rect=(0, bottom / figure.get_figheight(), 1, 1))
+    _save(figure, sheet)
+    plt.close(figure)
+
+
+def _legend(figure, axes, width):
+    """One legend for all panels at the figure's foot; returns its height in inches."""
     entries = {}
-    for axis in axes[0]:
+    for axis in axes:
         handles, labels = axis.get_legend_handles_labels()
         entries.update(zip(labels, handles))
-    if entries:
-        columns = min(len(entries), 3 * count)
-        figure.legend(
-            entries.values(), entries.keys(), loc="lower center", ncol=columns, fontsize=8,
-            frameon=False,
+    if not entries:
+        return 0.0
+    entry_inches = 0.6 + 0.07 * max(map(len, entries))
+    columns = max(1, min(len(entries), int(width / entry_inches)))
+    figure.legend(
+        entries.values(), entries.keys(), loc="lower center", ncol=columns, fontsize=8,
+        frameon=False, columnspacing=1.2,
+    )  # fmt: skip
+    return LEGEND_ROW_INCHES * -(-len(entries) // columns)
+
+
+def _save(figure, sheet):
+    vector = sheet.format == "svg" or str(sheet.target).endswith(".svg")
+    with matplotlib.rc_context(SVG_STYLE):
+        figure.savefig(
+            sheet.target, dpi=160, format=sheet.format, transparent=vector and not sheet.titled,
+            metadata={"Date": None} if vector else None,
         )  # fmt: skip
-    figure.suptitle(title, fontsize=11)
-    rows = -(-len(entries) // max(1, 3 * count)) if entries else 0
-    figure.tight_layout(rect=(0, 0.06 * rows, 1, 1))
-    figure.savefig(path, dpi=160)
-    plt.close(figure)
+
+
+def use_log_scale(axis, which):
+    """A logarithmic x or y axis with plain numbers; 2 and 5 are labelled on short ranges too."""
+    getattr(axis, f"set_{which}scale")("log")
+    scale = getattr(axis, f"{which}axis")
+    low, high = sorted(getattr(axis, f"get_{which}lim")())
+    scale.set_major_formatter(FuncFormatter(_plain))
+    short = low > 0 and high / low < 200
+    scale.set_minor_locator(LogLocator(subs=(2, 5) if short else ()))
+    scale.set_minor_formatter(FuncFormatter(_plain) if short else NullFormatter())
+    scale.set_tick_params(which="minor", labelsize=matplotlib.rcParams["xtick.labelsize"])
+
+
+def _plain(value, _position):
+    return f"{value:,.12g}".replace(",", "\u202f")

@@ -12,15 +12,17 @@ TIME_PARTS = ("compute", "wait", "hidden", "skew")
 def links_frame(records):
     """One row a record and link setting; times in seconds, rates in Mbit/s (NaN: unlimited).
 
-    Columns: source, model, tokens, strategy, devices, segments, codewords (of the active level;
-    both 0: none), buffers, repeat, scaling, label, topology, rate_mbps, p50_s, p10_s, p90_s of the latency,
-    compute_p50_s, wait_p50_s, hidden_p50_s, skew_p50_s, formula_s (nominal communication), samples,
-    total_flops, block_flops, max_device_flops, exchanges, bits_per_exchange, compression_rate.
+    Columns: source, clock, model, tokens, strategy, devices, segments, codewords (of the active
+    level; both 0: none), buffers, repeat, scaling, label, topology, link_latency_s, rate_mbps,
+    p50_s, p10_s, p90_s of the latency, compute_p50_s, wait_p50_s, hidden_p50_s, skew_p50_s,
+    formula_s (nominal communication), samples, total_flops, block_flops, max_device_flops,
+    exchanges, bits_per_exchange, bits_per_inference (both nominal, one device), compression_rate,
+    and of a scored record accuracy with accuracy_low, accuracy_high (95 %) and its metric.
     """
     rows = [
-        _row(record, index, link)
+        link_row(record, index)
         for record in records
-        for index, link in enumerate(record["time"]["links"])
+        for index in range(len(record["time"]["links"]))
     ]
     return pd.DataFrame(rows)
 
@@ -37,13 +39,16 @@ def strategy_label(spec):
     return spec["strategy"]
 
 
-def _row(record, index, link):
+def link_row(record, index):
+    """A dict with a record's row for its link setting number `index`."""
     spec, traffic, operations = spec_of(record), record["traffic"], record["operations"]
+    link = record["time"]["links"][index]
     segments = int(spec.get("segments") or 0) if spec["strategy"] == "prism" else 0
     formula = record["time"].get("nominal_communication_s") or [None] * (index + 1)
     rate = _first_rate(link["link"]["rate_bit_per_s"])
     return {
         "source": record["source"],
+        "clock": spec.get("clock"),
         "model": spec["model"],
         "tokens": spec.get("tokens"),
         "strategy": spec["strategy"],
@@ -55,6 +60,7 @@ def _row(record, index, link):
         "scaling": spec.get("scaling", "on"),
         "label": strategy_label(spec),
         "topology": link["link"]["topology"],
+        "link_latency_s": link["link"].get("latency_s", 0.0),
         "rate_mbps": np.nan if rate is None else rate / BITS_PER_MBIT,
         **_spread("", link["latency_s"]),
         **{f"{part}_p50_s": _median(link, f"{part}_s") for part in TIME_PARTS},
@@ -65,7 +71,21 @@ def _row(record, index, link):
         "max_device_flops": max(operations["device_flops"]),
         "exchanges": traffic["exchanges"],
         "bits_per_exchange": traffic["nominal_bits_per_exchange"] or 0.0,
+        "bits_per_inference": traffic.get("nominal_bits_per_inference"),
         "compression_rate": traffic.get("compression_rate"),
+        **_accuracy(record.get("accuracy")),
+    }
+
+
+def _accuracy(score):
+    if score is None:
+        return {"metric": None, "accuracy": np.nan, "accuracy_low": np.nan, "accuracy_high": np.nan}
+    low, high = score["interval_95"]
+    return {
+        "metric": score["metric"],
+        "accuracy": score["value"],
+        "accuracy_low": low,
+        "accuracy_high": high,
     }
 
 

@@ -1,4 +1,6 @@
-"""Colours and markers that stay apart for every eye and in grey (after Okabe and Ito)."""
+"""Colours and markers that stay apart for every eye and in grey (after Okabe and Ito, and Tol)."""
+
+from dataclasses import dataclass
 
 SINGLE = "#000000"
 COLOURS = {
@@ -8,12 +10,36 @@ COLOURS = {
     "astra": "#CC79A7",
     "trace-b": "#009E73",
     "trace-nb": "#E69F00",
+    "trace-2a": "#332288",
+    "trace-1b": "#882255",
     "tensor": "#56B4E9",
-    "pipeline": "#F0E442",
+    "pipeline": "#999933",
 }
-MARKERS = {"voltage": "s", "prism": "o", "astra": "^", "trace-b": "D", "trace-nb": "v", "tensor": "P"}
+MARKERS = {
+    "voltage": "s",
+    "prism": "o",
+    "astra": "^",
+    "trace-b": "D",
+    "trace-nb": "v",
+    "trace-2a": "<",
+    "trace-1b": ">",
+    "tensor": "P",
+    "pipeline": "X",
+}
+VARIANT_MARKERS = "o^Dvsp*h"
 SERIES = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")  # of one quantity
 COMPUTE, WAIT, TRANSFER = "#0072B2", "#D55E00", "#F0E442"
+HIDDEN = "#F0E442"
+FAINTEST = 0.35
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a curve or a row of bars looks."""
+
+    colour: str
+    alpha: float
+    marker: str
 
 
 def colour(strategy):
@@ -24,3 +50,30 @@ def colour(strategy):
 def marker(strategy):
     """The marker of a strategy's points."""
     return MARKERS.get(strategy, "x")
+
+
+def curve_styles(frame):
+    """{label: Style} of a frame's curves, in the order of a legend.
+
+    A strategy keeps its colour in every figure; its variants (L, K) get fainter, each with a
+    marker of its own.
+    """
+    order = ["strategy", "segments", "codewords", "label"]
+    curves = frame[order].drop_duplicates("label").sort_values(
+        order, ascending=[True, True, False, True]
+    )
+    rank = {name: place for place, name in enumerate(COLOURS)}
+    curves = curves.sort_values(
+        "strategy", key=lambda names: names.map(lambda n: rank.get(n, len(rank))), kind="stable"
+    )
+    styles = {}
+    for strategy, variants in curves.groupby("strategy", sort=False):
+        for index, label in enumerate(variants.label):
+            fade = index / max(1, len(variants) - 1)
+            own = VARIANT_MARKERS[index % len(VARIANT_MARKERS)]
+            styles[label] = Style(
+                colour=colour(strategy),
+                alpha=1.0 - (1.0 - FAINTEST) * fade,
+                marker=marker(strategy) if len(variants) == 1 else own,
+            )
+    return styles

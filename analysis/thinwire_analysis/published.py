@@ -24,14 +24,39 @@ class PublishedLatency:
 
 def load_published_latency(path):
     """Reads the table `latency`. Raises InputError when the file is not of the expected form."""
+    found = published_latency([load_document(path)])
+    if found is None:
+        raise InputError(f"{path}: no published latency table")
+    return found
+
+
+def load_document(path):
+    """One paper's tables. Raises InputError when the file is not of the expected form."""
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
         if document["schema"] != SCHEMA_NAME:
             raise InputError(f"{path}: schema {document['schema']!r}, expected {SCHEMA_NAME!r}")
-        table = next(t for t in document["tables"] if t["key"] == "latency")
-        return _latency(table)
-    except (OSError, ValueError, KeyError, StopIteration) as error:
-        raise InputError(f"{path}: no published latency table ({error!r})") from error
+        document["tables"] = list(document["tables"])
+        return document
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: no published tables ({error!r})") from error
+
+
+def load_documents(folder):
+    """Every paper of a folder, by name. Raises InputError when there is none."""
+    paths = sorted(Path(folder).glob("*.json"))
+    if not paths:
+        raise InputError(f"{folder}: no published tables (*.json)")
+    return [load_document(path) for path in paths]
+
+
+def published_latency(documents):
+    """PublishedLatency of the first document with a usable table `latency`; None without one."""
+    for document in documents:
+        for table in document["tables"]:
+            if table["key"] == "latency" and "link" in table:
+                return _latency(table)
+    return None
 
 
 def _latency(table):

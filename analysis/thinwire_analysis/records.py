@@ -26,7 +26,11 @@ def load_records(path, schema=None):
     last line without its newline is what an interrupted writer leaves: it is reported on stderr
     and left out. Any other line that is no valid record raises InputError with its number.
     """
-    latest = {record["id"]: record for record in load_lines(path, SCHEMA_NAME, schema)}
+    reader = RecordReader(schema)
+    latest = {}
+    for number, line in reader.lines(path):
+        record = reader.parse(line, path, number)
+        latest[record["id"]] = record
     if not latest:
         raise InputError(f"{path}: no records")
     return list(latest.values())
@@ -34,15 +38,28 @@ def load_records(path, schema=None):
 
 def load_lines(path, name, schema=None):
     """Every object of a .jsonl file whose lines are of the schema `name`, in order."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: {error}") from error
-    validator = jsonschema.Draft202012Validator(schema) if schema is not None else None
-    return [
-        _parse_line(line, path, number, name, validator)
-        for number, line in enumerate(_complete_lines(text, path), start=1)
-    ]
+    reader = RecordReader(schema, name)
+    return [reader.parse(line, path, number) for number, line in reader.lines(path)]
+
+
+class RecordReader:
+    """Reads result files line by line; `schema` None checks nothing but the schema's name."""
+
+    def __init__(self, schema=None, name=SCHEMA_NAME):
+        self._name = name
+        self._validator = jsonschema.Draft202012Validator(schema) if schema is not None else None
+
+    def lines(self, path):
+        """(number, text) of each complete line. Raises InputError when the file is unreadable."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: {error}") from error
+        return enumerate(_complete_lines(text, path), start=1)
+
+    def parse(self, line, path, number):
+        """The record of a line. Raises InputError when it is none."""
+        return _parse_line(line, path, number, self._name, self._validator)
 
 
 def finished(records, path="results"):

@@ -1,5 +1,6 @@
 """report.md of the PRISM reproduction."""
 
+from thinwire_analysis.environment import flat
 from thinwire_analysis.latency import single_flops_per_s, single_latency_s
 from thinwire_analysis.markdown import to_markdown
 
@@ -69,14 +70,4 @@ def without_title(text):
 
 def environment_list(environment):
     """A record's environment as a Markdown list."""
-    return "\n".join(f"- {name}: {value}" for name, value in _flat(environment))
-
-
-def _flat(section, prefix=""):
-    """(name, value) of every figure; names of nested sections are joined by a space."""
-    for key, value in section.items():
-        name = f"{prefix}{key.replace('_', ' ')}"
-        if isinstance(value, dict):
-            yield from _flat(value, f"{name} ")
-        elif value is not None:
-            yield name, value
+    return "\n".join(f"- {name}: {value}" for name, value in flat(environment))

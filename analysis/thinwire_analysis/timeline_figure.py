@@ -29,9 +29,8 @@ def layer_window(events, layer):
     return min(e["ts"] for e in bars), max(e["ts"] + e["dur"] for e in bars)
 
 
-def draw_timelines(named_events, layer, path):
+def draw_timelines(named_events, layer, title, path):
     """One panel a strategy, two lanes a device (what it does, what it sends) (TRACE, Fig. 3)."""
-    title = f"Block {layer} of ViT-B/16 on two devices"
     with panels(path, title, len(named_events), size=(4.2, 3.2)) as axes:
         for axis, (name, events) in zip(axes, named_events.items()):
             _draw_panel(axis, events, layer_window(events, layer))

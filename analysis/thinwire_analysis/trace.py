@@ -15,6 +15,7 @@ import pandas as pd
 from thinwire_analysis import checks, trace_checks, trace_figures, trace_report, trace_tables
 from thinwire_analysis.frame import links_frame
 from thinwire_analysis.markdown import to_markdown
+from thinwire_analysis.rates import rate_text
 from thinwire_analysis.records import finished, load_records
 from thinwire_analysis.table_cells import load_cells
 from thinwire_analysis.timeline_figure import draw_timelines, load_events
@@ -83,15 +84,32 @@ def write_outputs(found, results, out):
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     frames = found.frames
-    trace_figures.draw_communication(frames["trace-formulas"], out / "communication.png")
-    trace_figures.draw_compression(frames["trace-formulas"], out / "compression.png")
-    trace_figures.draw_breakdown(frames["trace-latency"], PAPER_RATE_MBPS, out / "breakdown.png")
+    formulas = frames["trace-formulas"]
+    trace_figures.draw_communication(
+        formulas[formulas.model == "vit-base-16"],
+        "ViT-B/16: communication time by formula",
+        out / "communication.png",
+    )
+    trace_figures.draw_compression(
+        formulas, "Compression ratio of TRACE", out / "compression.png"
+    )
+    trace_figures.draw_breakdown(
+        frames["trace-latency"],
+        PAPER_RATE_MBPS,
+        f"ViT-B/16 at {rate_text(PAPER_RATE_MBPS)}: latency, measured",
+        out / "breakdown.png",
+    )
     trace_figures.draw_buffers(frames["trace-buffers"], out / "buffers.png")
     trace_figures.draw_topologies(
         frames["topologies"], TOPOLOGY_RATE_MBPS, out / "topologies.png"
     )
     trace_figures.draw_tensor(frames["tensor"], TENSOR_DEVICES, out / "tensor.png")
-    draw_timelines(found.timelines, TIMELINE_LAYER, out / "timelines.png")
+    draw_timelines(
+        found.timelines,
+        TIMELINE_LAYER,
+        f"Block {TIMELINE_LAYER} of ViT-B/16 on two devices",
+        out / "timelines.png",
+    )
     tables = {
         "astra-ratios": trace_tables.ratios_table(frames["trace-ratios"], found.cells),
         "topologies": trace_tables.topologies_table(frames["topologies"]),

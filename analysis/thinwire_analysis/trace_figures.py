@@ -3,75 +3,79 @@
 import numpy as np
 
 from thinwire_analysis import palette
-from thinwire_analysis.figures import panels
+from thinwire_analysis.figures import panels, use_log_scale
+from thinwire_analysis.rates import at_rate, rate_unit
 
-MIBPS_PER_MBPS = 1e6 / 2**20
-K_SHADES = {1024: 1.0, 32: 0.8, 8: 0.62, 4: 0.46, 2: 0.3}
+PANEL_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 
 
-def draw_communication(formulas, path):
+def draw_communication(formulas, title, path):
     """Communication time over the rate, log scale: one panel a number of devices (TRACE, Fig. 6)."""
-    frame = formulas[(formulas.model == "vit-base-16") & formulas.formula_s.notna()]
+    frame = formulas[formulas.formula_s.notna() & (formulas.devices > 1)]
     counts = sorted(frame.devices.unique())
-    with panels(path, "ViT-B/16: communication time by formula", len(counts), share_y=True) as axes:
+    styles = palette.curve_styles(frame)
+    factor, unit = rate_unit(frame.rate_mbps.unique())
+    with panels(path, title, len(counts), share_y=True) as axes:
         for axis, devices in zip(axes, counts):
-            _communication_panel(axis, frame[frame.devices == devices])
+            _communication_panel(axis, frame[frame.devices == devices], styles, factor)
             axis.set_title(f"P = {devices} devices", fontsize=10)
+            axis.set_xlabel(f"link rate ({unit})")
         axes[0].set_ylabel("communication of one inference (ms)")
 
 
-def _communication_panel(axis, frame):
-    for label in frame.label.unique():
+def _communication_panel(axis, frame, styles, factor):
+    for label, style in styles.items():
         curve = frame[frame.label == label].sort_values("rate_mbps")
-        first = curve.iloc[0]
-        axis.plot(
-            curve.rate_mbps * MIBPS_PER_MBPS, 1e3 * curve.formula_s, label=label,
-            color=palette.colour(first.strategy), alpha=K_SHADES.get(first.codewords, 1.0),
-            marker=palette.marker(first.strategy), markersize=4, linewidth=1.3,
-        )  # fmt: skip
-    axis.set_xscale("log", base=2)
-    axis.set_yscale("log")
-    ticks = [1, 2, 4, 8, 10, 20]
-    axis.set_xticks(ticks, [str(tick) for tick in ticks])
-    axis.set_xlabel("link rate (Mbps of 2^20 bit/s)")
+        if not curve.empty:
+            axis.plot(
+                curve.rate_mbps * factor, 1e3 * curve.formula_s, label=label, color=style.colour,
+                alpha=style.alpha, marker=style.marker, markersize=4, linewidth=1.3,
+            )  # fmt: skip
+    use_log_scale(axis, "x")
+    use_log_scale(axis, "y")
     axis.grid(alpha=0.3)
 
 
-def draw_compression(formulas, path):
-    """Compression ratios over K (ViT, P = 2) and over K and P (ViViT): TRACE, Fig. 7 and 8."""
-    with panels(path, "Compression ratio of TRACE", 2) as axes:
-        vit = _levels(formulas, "vit-base-16")
-        _ratio_bars(axes[0], {"P = 2": vit[vit.devices == 2]}, "ViT-B/16")
-        vivit = _levels(formulas, "vivit-base-16x2")
-        groups = {f"P = {p}": vivit[vivit.devices == p] for p in sorted(vivit.devices.unique())}
-        _ratio_bars(axes[1], groups, "ViViT-B/16")
+def draw_compression(formulas, title, path):
+    """Compression ratios over K and P of trace-b, a panel a model (TRACE, Fig. 7 and 8)."""
+    levels = compression_levels(formulas)
+    models = list(levels.model.unique())
+    with panels(path, title, len(models)) as axes:
+        for axis, model in zip(axes, models):
+            chosen = levels[levels.model == model]
+            groups = {f"P = {p}": chosen[chosen.devices == p] for p in sorted(chosen.devices.unique())}
+            _ratio_bars(axis, groups, sorted(chosen.codewords.unique(), reverse=True), model)
 
 
-def _levels(formulas, model):
-    chosen = (
-        (formulas.model == model) & (formulas.strategy == "trace-b") & (formulas.buffers == "kv")
-    )
-    return formulas[chosen].drop_duplicates(["devices", "codewords"])
+def compression_levels(formulas):
+    """The rows of draw_compression: trace-b with its key and value buffers, one a model, P and K."""
+    chosen = (formulas.strategy == "trace-b") & (formulas.buffers == "kv") & (formulas.devices > 1)
+    return formulas[chosen].drop_duplicates(["model", "devices", "codewords"])
 
 
-def _ratio_bars(axis, groups, title):
+def _ratio_bars(axis, groups, levels, title):
     width = 0.8 / len(groups)
     for index, (label, frame) in enumerate(groups.items()):
-        ordered = frame.sort_values("codewords", ascending=False)
-        places = np.arange(len(ordered)) + (index - (len(groups) - 1) / 2) * width
-        axis.bar(places, ordered.compression_rate, width, label=label)
-        axis.set_xticks(range(len(ordered)), [f"K = {k}" for k in ordered.codewords])
+        ratios = frame.set_index("codewords").compression_rate.reindex(levels)
+        places = np.arange(len(levels)) + (index - (len(groups) - 1) / 2) * width
+        colour = PANEL_COLOURS[index % len(PANEL_COLOURS)]
+        axis.bar(places, ratios, width, label=label, color=colour)
+    axis.set_xticks(range(len(levels)), [f"K = {k}" for k in levels])
     axis.set_title(title, fontsize=10)
     axis.set_ylabel("uncompressed / compressed bits")
     axis.grid(axis="y", alpha=0.3)
 
 
-def draw_breakdown(measured, rate_mbps, path):
-    """Compute and waiting of the device that ends last, stacked (TRACE, Fig. 5 and Table IV)."""
-    frame = measured[np.isclose(measured.rate_mbps, rate_mbps) & (measured.devices > 1)]
+def draw_breakdown(frame, rate_mbps, title, path):
+    """Compute and waiting of the device that ends last, stacked (TRACE, Fig. 5 and Table IV).
+
+    Below each bar, where there is any: the transfer time that local work hides.
+    """
+    frame = at_rate(frame, rate_mbps)
+    frame = frame[frame.devices > 1]
     counts = sorted(frame.devices.unique())
-    title = f"ViT-B/16 at {rate_mbps * MIBPS_PER_MBPS:g} Mbps (2^20): latency, measured"
-    with panels(path, title, len(counts)) as axes:
+    rows = max(frame.groupby("devices").size(), default=1)
+    with panels(path, title, len(counts), size=(4.6, 1.4 + 0.28 * rows)) as axes:
         for axis, devices in zip(axes, counts):
             _breakdown_panel(axis, frame[frame.devices == devices])
             axis.set_title(f"P = {devices} devices", fontsize=10)
@@ -79,17 +83,28 @@ def draw_breakdown(measured, rate_mbps, path):
 
 def _breakdown_panel(axis, frame):
     compute, wait = 1e3 * frame.compute_p50_s, 1e3 * frame.wait_p50_s
-    places = range(len(frame))
-    axis.barh(places, compute, color=palette.COMPUTE, label="compute")
-    axis.barh(places, wait, left=compute, color=palette.WAIT, label="waiting")
-    most = (compute + wait)[frame.strategy != "voltage"].max()
-    axis.set_xlim(0, 1.2 * most)  # voltage would hide the others: its bar is cut, and says so
+    places = np.arange(len(frame))
+    axis.barh(places, compute, 0.6, color=palette.COMPUTE, label="compute")
+    axis.barh(places, wait, 0.6, left=compute, color=palette.WAIT, label="waiting")
+    hidden = 1e3 * frame.hidden_p50_s.fillna(0)
+    if hidden.max() > 0:
+        axis.barh(places + 0.38, hidden, 0.16, color=palette.HIDDEN, label="hidden transfer")
+    most = _longest_shown((compute + wait).to_numpy())
+    axis.set_xlim(0, 1.25 * most)
     for place, (c, w) in enumerate(zip(compute, wait)):
-        text = f"{c + w:.0f} ms" + (" (cut)" if c + w > 1.2 * most else "")
+        text = f"{c + w:.4g} ms" + (" (cut)" if c + w > 1.2 * most else "")
         axis.text(min(c + w + 0.01 * most, 1.01 * most), place, text, va="center", fontsize=7)
     axis.set_yticks(places, frame.label, fontsize=8)
     axis.invert_yaxis()
     axis.set_xlabel("latency of one inference (ms)")
+
+
+def _longest_shown(totals):
+    """The bar that sets the scale: one that would dwarf the others (voltage) is cut, and says so."""
+    ordered = np.sort(totals)
+    while len(ordered) > 2 and ordered[-1] > 4 * np.median(totals):
+        ordered = ordered[:-1]
+    return ordered[-1]
 
 
 def draw_buffers(frame, path):
@@ -108,13 +123,14 @@ def draw_buffers(frame, path):
 
 def draw_topologies(frame, rate_mbps, path):
     """Latency under the three ways in which messages share a medium, modelled."""
-    at_rate = frame[np.isclose(frame.rate_mbps, rate_mbps) & (frame.devices > 1)]
+    chosen_rate = at_rate(frame, rate_mbps)
+    split = chosen_rate[chosen_rate.devices > 1]
     single_ms = 1e3 * frame[frame.strategy == "single"].p50_s.iloc[0]
     names = ("broadcast", "unicast", "shared")
     title = f"ViT-B/16 at {rate_mbps:g} Mbps, devices of 160 GFLOP/s: latency, modelled"
     with panels(path, title, len(names), size=(3.6, 3.8), share_y=True) as axes:
         for axis, topology in zip(axes, names):
-            part = at_rate[at_rate.topology == topology]
+            part = split[split.topology == topology]
             axis.axhline(single_ms, color=palette.SINGLE, linestyle="--", label="single device")
             for label in part.label.unique():
                 curve = part[part.label == label].sort_values("devices")
