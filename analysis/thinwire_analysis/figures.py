@@ -10,7 +10,8 @@ matplotlib.use("Agg")  # writes files; there may be no display
 from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
-LEGEND_ROW_INCHES = 0.24
+LEGEND_ROW_INCHES = 0.17
+LEGEND_MARGIN_INCHES = 0.12
 # Text stays text: it scales with the page, can be searched, and takes the reader's colours.
 SVG_STYLE = {"svg.fonttype": "none", "svg.hashsalt": "thinwire"}
 
@@ -49,8 +50,7 @@ def panels(sheet, title, count, *, size=(4.6, 3.8), share_y=False):
         unused.set_visible(False)
     yield axes[:count]
     bottom = _legend(figure, axes[:count], width)
-    if bottom:
-        figure.set_size_inches(width, size[1] * rows + bottom - LEGEND_ROW_INCHES)
+    figure.set_size_inches(width, size[1] * rows + max(0.0, bottom - LEGEND_ROW_INCHES))
     if sheet.titled:
         figure.suptitle(title, fontsize=11)
     figure.tight_layout(rect=(0, bottom / figure.get_figheight(), 1, 1))
@@ -72,7 +72,7 @@ def _legend(figure, axes, width):
         entries.values(), entries.keys(), loc="lower center", ncol=columns, fontsize=8,
         frameon=False, columnspacing=1.2,
     )  # fmt: skip
-    return LEGEND_ROW_INCHES * -(-len(entries) // columns)
+    return LEGEND_MARGIN_INCHES + LEGEND_ROW_INCHES * -(-len(entries) // columns)
 
 
 def _save(figure, sheet):
@@ -93,7 +93,11 @@ def use_log_scale(axis, which):
     short = low > 0 and high / low < 200
     scale.set_minor_locator(LogLocator(subs=(2, 5) if short else ()))
     scale.set_minor_formatter(FuncFormatter(_plain) if short else NullFormatter())
-    scale.set_tick_params(which="minor", labelsize=matplotlib.rcParams["xtick.labelsize"])
+    major = {name: matplotlib.rcParams[f"{which}tick.major.{name}"] for name in ("size", "pad")}
+    scale.set_tick_params(
+        which="minor", labelsize=matplotlib.rcParams[f"{which}tick.labelsize"],
+        length=major["size"], pad=major["pad"],
+    )  # fmt: skip
 
 
 def _plain(value, _position):

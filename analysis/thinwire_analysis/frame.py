@@ -30,6 +30,8 @@ def links_frame(records):
 def strategy_label(spec):
     """The name of a curve: the strategy with what sets it apart (`prism, L = 10`)."""
     if spec["strategy"] == "prism":
+        if not spec.get("segments") and spec.get("compression_rate"):
+            return f"prism, CR = {spec['compression_rate']:g}"
         return f"prism, L = {int(spec.get('segments') or 0)}"
     if spec["strategy"] == "astra":
         groups = f", G = {spec['groups']}" if (spec.get("groups") or 1) > 1 else ""

@@ -51,11 +51,17 @@ def draw_latency_bars(frame, published, title, path):
                 place = int(np.flatnonzero(rates == published.rate_mbps)[0])
                 _draw_published(axis, frame, published, devices, place)
             names = [f"{rate * factor:.3g}" if rate < 1e3 else f"{rate:g}" for rate in rates]
-            axis.set_xticks(range(len(rates)), names)
+            axis.set_xticks(range(len(rates)), names, rotation=_rotation(axis, names))
             axis.set_title(f"P = {devices} devices", fontsize=10)
             axis.set_xlabel(f"link rate ({unit})")
             axis.grid(axis="y", alpha=0.3)
         axes[0].set_ylabel(LATENCY_LABEL)
+
+
+def _rotation(axis, names):
+    """Names of bars stand upright where they would run into each other."""
+    inches = axis.get_position().width * axis.figure.get_figwidth()
+    return 90 if len(names) * (max(map(len, names)) + 1) * 0.085 > inches else 0
 
 
 def split_counts(frame):

@@ -24,6 +24,7 @@ def draw_speedup(frame, rates_mbps, title, path):
                 speedup = single_s / curve.p50_s
                 reach = [speedup - single_s / curve.p90_s, single_s / curve.p10_s - speedup]
                 _draw(axis, curve, speedup, reach, style)
+            use_log_scale(axis, "x")
             rate = rate_text(rate_mbps)
             axis.set_title(f"{rate} link" if rate == "unlimited" else rate, fontsize=10)
         axes[0].set_ylabel("speed-up over the single device")
@@ -45,6 +46,7 @@ def draw_accuracy(frame, title, path):
                 value = curve.accuracy
                 reach = [value - curve.accuracy_low, curve.accuracy_high - value]
                 _draw(axis, curve, value, reach, style)
+            use_log_scale(axis, "x")
             axis.set_title(metric, fontsize=10)
             axis.set_ylabel(metric)
 
@@ -66,6 +68,5 @@ def _draw(axis, curve, value, reach, style):
         color=style.colour, marker=style.marker, markersize=5, linewidth=1.0, elinewidth=0.8,
         capsize=2, linestyle="-" if curve.compression_rate.is_unique else "none",
     )  # fmt: skip
-    use_log_scale(axis, "x")
     axis.set_xlabel(RATIO_LABEL)
     axis.grid(alpha=0.3)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from thinwire_analysis.html_report.groups import formula_groups, timed_groups
+from thinwire_analysis.html_report.groups import formula_groups, name_curves, timed_groups
 from thinwire_analysis.latency_figure import draw_latency, draw_latency_bars, split_counts
 from thinwire_analysis.rates import rate_text, reference_rate
 from thinwire_analysis.timeline_figure import draw_timelines, load_events
@@ -50,7 +50,7 @@ def folder_figures(folder, published):
 
 def latency_figure(group, published):
     """Latency over the link's rate, where at least two rates were set."""
-    frame = group.frame[np.isfinite(group.frame.rate_mbps)]
+    frame = name_curves(group.frame[np.isfinite(group.frame.rate_mbps)])
     if frame.rate_mbps.nunique() < 2 or not split_counts(frame):
         return None
     frame, left_out = _fewer_panels(frame)
@@ -88,8 +88,8 @@ def speedup_figure(group):
     table["speed-up"] = (single_s / split.p50_s).map("{:.3f}".format).to_numpy()
     return Figure(
         "speedup", f"Speed-up over the compression ratio: {group.title}",
-        "Median latency of the single device over that of the split, at "
-        f"{_listed([rate_text(rate) for rate in rates])}; {spread_text(split, 'the split')}. "
+        "Median latency of the single device over that of the split "
+        f"({_listed([rate_text(rate) for rate in rates])}); {spread_text(split, 'the split')}. "
         "Above the dashed line the split is faster.",
         lambda sheet: draw_speedup(frame, rates, group.title, sheet), table,
     )  # fmt: skip
@@ -124,7 +124,7 @@ def communication_figure(group):
     """Communication time by formula over the link's rate, where at least two rates were set."""
     frame = group.frame
     frame = frame[np.isfinite(frame.rate_mbps) & (frame.formula_s > 0) & (frame.devices > 1)]
-    frame = _distinct_curves(frame)
+    frame = name_curves(_distinct_curves(frame))
     if frame.rate_mbps.nunique() < 2:
         return None
     frame, left_out = _fewer_panels(frame)
@@ -146,7 +146,7 @@ def breakdown_figure(group):
         return None
     rate = reference_rate(frame.rate_mbps)
     chosen, left_out = _fewer_panels(
-        frame[np.isclose(frame.rate_mbps, rate, equal_nan=True)]
+        name_curves(frame[np.isclose(frame.rate_mbps, rate, equal_nan=True)])
     )
     return Figure(
         "breakdown", f"Latency in parts at {rate_text(rate)}: {group.title}",
@@ -227,15 +227,18 @@ def plain(value):
     return f"{value:.{digits}f}"
 
 
-def spread_text(frame, whose="the samples"):
+def spread_text(frame, whose="each point"):
     """What the error bars of a frame's times are."""
     if (frame.repeats > 1).any():
         rounds = int(frame.repeats.max())
         return f"error bars are p10–p90 of the medians of up to {rounds} repeats"
-    most = int(frame.samples.max())
-    if not (frame.p90_s > frame.p10_s).any():
-        return "no error bars: one value a point, " + ("by formula" if most <= 1 else "without noise")
-    return f"error bars are p10–p90 of {whose} ({int(frame.samples.min())} to {most} a point)"
+    if (frame.source == "predicted").all():
+        return "no error bars: one value a point, by formula"
+    fewest, most = int(frame.samples.min()), int(frame.samples.max())
+    count = f"{most}" if fewest == most else f"{fewest} to {most}"
+    if most <= 1:
+        return "no error bars: one sample a point"
+    return f"error bars are p10–p90 of {whose} ({count} samples a point)"
 
 
 def shown_rates(rates_mbps):

@@ -23,7 +23,7 @@ TIMES = ["p50_s", "compute_p50_s", "wait_p50_s", "hidden_p50_s", "skew_p50_s"]
 
 @dataclass(frozen=True)
 class Group:
-    """frame: one row a point (frame.py), repeats of a point as one   title: what all share"""
+    """frame: one row a point (frame.py, and its spec), repeats as one   title: what all share"""
 
     title: str
     frame: pd.DataFrame
@@ -85,15 +85,17 @@ def _timed_title(*key):
 
 
 def _frame(points):
-    records = {id(record): record for record, _ in points}
-    labels = dict(zip(records, curve_labels(list(records.values()))))
-    rows = [{**link_row(record, index), "label": labels[id(record)]} for record, index in points]
-    return pool_repeats(pd.DataFrame(rows))
+    rows = [{**link_row(record, index), "spec": spec_of(record)} for record, index in points]
+    return pool_repeats(name_curves(pd.DataFrame(rows)))
 
 
-def curve_labels(records):
-    """A name a record: the strategy's label, and every option that sets its curve apart."""
-    specs = [spec_of(record) for record in records]
+def name_curves(frame):
+    """The frame with labels that tell its curves apart, and say no more than that takes."""
+    return frame.assign(label=curve_labels(list(frame.spec)))
+
+
+def curve_labels(specs):
+    """A name a spec: the strategy's label, and every option that sets its curve apart."""
     plain = [strategy_label(spec) for spec in specs]
     values = {}
     for spec, label in zip(specs, plain):

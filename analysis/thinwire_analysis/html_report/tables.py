@@ -36,7 +36,7 @@ def records_table(folder):
     rows = []
     for file, records in folder.sweeps.items():
         done = [record for record in records if record["status"] == "ok"]
-        for record, label in zip(done, curve_labels(done)):
+        for record, label in zip(done, curve_labels(list(map(spec_of, done)))):
             rows += [_record_row(file, record, label, link) for link in record["time"]["links"]]
     return Table(
         "Every record", header, rows,
