@@ -1,5 +1,6 @@
 """Makes and saves figures: without a display, one look for all."""
 
+import textwrap
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ matplotlib.use("Agg")  # writes files; there may be no display
 from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
+ERROR_BAR = {"elinewidth": 0.8, "ecolor": "#555555", "capsize": 1.5}
 LEGEND_ROW_INCHES = 0.17
 LEGEND_MARGIN_INCHES = 0.12
 # Text stays text: it scales with the page, can be searched, and takes the reader's colours.
@@ -52,7 +54,7 @@ def panels(sheet, title, count, *, size=(4.6, 3.8), share_y=False):
     bottom = _legend(figure, axes[:count], width)
     figure.set_size_inches(width, size[1] * rows + max(0.0, bottom - LEGEND_ROW_INCHES))
     if sheet.titled:
-        figure.suptitle(title, fontsize=11)
+        figure.suptitle(textwrap.fill(title, int(11 * width)), fontsize=11)
     figure.tight_layout(rect=(0, bottom / figure.get_figheight(), 1, 1))
     _save(figure, sheet)
     plt.close(figure)

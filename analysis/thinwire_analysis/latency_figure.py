@@ -3,13 +3,12 @@
 import numpy as np
 
 from thinwire_analysis import palette
-from thinwire_analysis.figures import panels, use_log_scale
+from thinwire_analysis.figures import ERROR_BAR, panels, use_log_scale
 from thinwire_analysis.latency import single_latency_s
 from thinwire_analysis.rates import rate_unit
 
 SINGLE_COLOUR = palette.SINGLE
 LATENCY_LABEL = "latency of one inference (ms)"
-ERROR_BAR = {"elinewidth": 0.8, "ecolor": "#555555", "capsize": 1.5}
 
 
 def draw_latency(frame, published, title, path, *, log=False):

@@ -43,10 +43,14 @@ def load_lines(path, name, schema=None):
 
 
 class RecordReader:
-    """Reads result files line by line; `schema` None checks nothing but the schema's name."""
+    """Reads result files line by line; `schema` None checks nothing but the schema's name.
 
-    def __init__(self, schema=None, name=SCHEMA_NAME):
+    checked: what of a record to hold against the schema, for readers that use a part of it
+    """
+
+    def __init__(self, schema=None, name=SCHEMA_NAME, checked=lambda record: record):
         self._name = name
+        self._checked = checked
         self._validator = jsonschema.Draft202012Validator(schema) if schema is not None else None
 
     def lines(self, path):
@@ -59,7 +63,7 @@ class RecordReader:
 
     def parse(self, line, path, number):
         """The record of a line. Raises InputError when it is none."""
-        return _parse_line(line, path, number, self._name, self._validator)
+        return _parse_line(line, path, number, self._name, self._validator, self._checked)
 
 
 def finished(records, path="results"):
@@ -88,7 +92,7 @@ def _complete_lines(text, path):
     return lines
 
 
-def _parse_line(line, path, number, expected, validator):
+def _parse_line(line, path, number, expected, validator, checked):
     try:
         record = json.loads(line)
     except ValueError as error:
@@ -97,7 +101,7 @@ def _parse_line(line, path, number, expected, validator):
     if name != expected:
         raise InputError(f"{path}, line {number}: schema {name!r}, expected {expected!r}")
     if validator is not None:
-        broken = next(iter(validator.iter_errors(record)), None)
+        broken = next(iter(validator.iter_errors(checked(record))), None)
         if broken is not None:
             where = "/".join(map(str, broken.absolute_path)) or "the record"
             raise InputError(f"{path}, line {number}: {where}: {broken.message}")

@@ -3,7 +3,7 @@
 import numpy as np
 
 from thinwire_analysis import palette
-from thinwire_analysis.figures import panels, use_log_scale
+from thinwire_analysis.figures import ERROR_BAR, panels, use_log_scale
 from thinwire_analysis.rates import at_rate, rate_unit
 
 PANEL_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
@@ -69,7 +69,8 @@ def _ratio_bars(axis, groups, levels, title):
 def draw_breakdown(frame, rate_mbps, title, path):
     """Compute and waiting of the device that ends last, stacked (TRACE, Fig. 5 and Table IV).
 
-    Below each bar, where there is any: the transfer time that local work hides.
+    Error bars: p10-p90 of the latency. Below each bar, where there is any: the transfer time that
+    local work hides.
     """
     frame = at_rate(frame, rate_mbps)
     frame = frame[frame.devices > 1]
@@ -91,9 +92,18 @@ def _breakdown_panel(axis, frame):
         axis.barh(places + 0.38, hidden, 0.16, color=palette.HIDDEN, label="hidden transfer")
     most = _longest_shown((compute + wait).to_numpy())
     axis.set_xlim(0, 1.25 * most)
-    for place, (c, w) in enumerate(zip(compute, wait)):
-        text = f"{c + w:.4g} ms" + (" (cut)" if c + w > 1.2 * most else "")
-        axis.text(min(c + w + 0.01 * most, 1.01 * most), place, text, va="center", fontsize=7)
+    low, middle, high = (1e3 * frame[name] for name in ("p10_s", "p50_s", "p90_s"))
+    if (high > low).any():
+        axis.errorbar(
+            middle.to_numpy(), places, xerr=np.array([middle - low, high - middle]), linestyle="none",
+            **ERROR_BAR,
+        )  # fmt: skip
+    for place, (total, end) in enumerate(zip(compute + wait, high)):
+        style = {"va": "center", "fontsize": 7}
+        if total > 1.2 * most:
+            axis.text(1.23 * most, place, f"{total:.4g} ms (cut)", color="white", ha="right", **style)
+        else:
+            axis.text(max(total, end) + 0.015 * most, place, f"{total:.4g} ms", **style)
     axis.set_yticks(places, frame.label, fontsize=8)
     axis.invert_yaxis()
     axis.set_xlabel("latency of one inference (ms)")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from thinwire_analysis.html_report.groups import formula_groups, name_curves, timed_groups
+from thinwire_analysis.html_report.groups import formula_groups, name_by_formula, name_curves, timed_groups
 from thinwire_analysis.latency_figure import draw_latency, draw_latency_bars, split_counts
 from thinwire_analysis.rates import rate_text, reference_rate
 from thinwire_analysis.timeline_figure import draw_timelines, load_events
@@ -80,9 +80,10 @@ def speedup_figure(group):
     """Speed-up over the compression ratio, where a single device and two ratios were recorded."""
     frame = group.frame
     split = frame[(frame.strategy != "single") & (frame.compression_rate > 0)]
-    if not (frame.strategy == "single").any() or split.compression_rate.nunique() < 2:
+    split = name_curves(split[split.groupby("rate_mbps", dropna=False).compression_rate.transform("nunique") > 1])
+    if not (frame.strategy == "single").any() or split.empty:
         return None
-    rates = shown_rates(split.rate_mbps)
+    rates = shown_rates(split)
     table = times_table(split)
     single_s = float(frame[frame.strategy == "single"].p50_s.median())
     table["speed-up"] = (single_s / split.p50_s).map("{:.3f}".format).to_numpy()
@@ -90,7 +91,8 @@ def speedup_figure(group):
         "speedup", f"Speed-up over the compression ratio: {group.title}",
         "Median latency of the single device over that of the split "
         f"({_listed([rate_text(rate) for rate in rates])}); {spread_text(split, 'the split')}. "
-        "Above the dashed line the split is faster.",
+        "Above the dashed line the split is faster. The ratio is that of uncompressed to "
+        "transmitted bits.",
         lambda sheet: draw_speedup(frame, rates, group.title, sheet), table,
     )  # fmt: skip
 
@@ -124,9 +126,9 @@ def communication_figure(group):
     """Communication time by formula over the link's rate, where at least two rates were set."""
     frame = group.frame
     frame = frame[np.isfinite(frame.rate_mbps) & (frame.formula_s > 0) & (frame.devices > 1)]
-    frame = name_curves(_distinct_curves(frame))
     if frame.rate_mbps.nunique() < 2:
         return None
+    frame = name_by_formula(frame)
     frame, left_out = _fewer_panels(frame)
     table = frame.assign(ms=(1e3 * frame.formula_s).map(plain), rate=frame.rate_mbps.map(plain))
     table = table[["label", "devices", "rate", "ms"]]
@@ -152,7 +154,7 @@ def breakdown_figure(group):
         "breakdown", f"Latency in parts at {rate_text(rate)}: {group.title}",
         "Medians of the device that ends last: compute and waiting make up the latency; transfer "
         "time that local work hides lies below. Medians of parts need not add up to the median "
-        f"of the whole. {spread_text(chosen, 'the whole, in the table').capitalize()}.{left_out}",
+        f"of the whole. {_sentence(spread_text(chosen, 'the whole'))}.{left_out}",
         lambda sheet: draw_breakdown(chosen, rate, group.title, sheet), times_table(chosen),
     )  # fmt: skip
 
@@ -241,9 +243,9 @@ def spread_text(frame, whose="each point"):
     return f"error bars are p10–p90 of {whose} ({count} samples a point)"
 
 
-def shown_rates(rates_mbps):
+def shown_rates(frame):
     """At most three rates: the lowest, the one that stands for all, the highest; or unlimited."""
-    finite = sorted({float(rate) for rate in rates_mbps if np.isfinite(rate)})
+    finite = sorted({float(rate) for rate in frame.rate_mbps if np.isfinite(rate)})
     if not finite:
         return [float("nan")]
     return sorted({finite[0], reference_rate(finite), finite[-1]})
@@ -260,20 +262,12 @@ def _fewer_panels(frame):
     return frame[frame.devices.isin(kept) | (frame.strategy == "single")], text
 
 
-def _distinct_curves(frame):
-    """Without curves that repeat another (an option that the formula does not depend on)."""
-    seen, kept = set(), []
-    for label, curve in frame.groupby("label", sort=False):
-        points = curve.sort_values(["devices", "rate_mbps"])
-        values = (curve.strategy.iloc[0], *points.devices, *points.rate_mbps, *points.formula_s)
-        if values not in seen:
-            seen.add(values)
-            kept.append(label)
-    return frame[frame.label.isin(kept)]
-
-
 def _fits_published(frame):
     return bool((frame.model == "vit-base-16").all() and (frame.topology == "unicast").all())
+
+
+def _sentence(text):
+    return text[:1].upper() + text[1:]
 
 
 def _listed(names):

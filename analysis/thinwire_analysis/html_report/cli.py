@@ -6,6 +6,7 @@ from pathlib import Path
 
 from thinwire_analysis.cli import DEFAULT_PUBLISHED, DEFAULT_SCHEMA
 from thinwire_analysis.errors import InputError
+from thinwire_analysis.figures import Sheet
 from thinwire_analysis.html_report.collect import collect
 from thinwire_analysis.html_report.page import build_page
 from thinwire_analysis.records import load_schema
@@ -49,7 +50,7 @@ def _write_figures(figures, folder):
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{key}.{suffix}" for key in figures for suffix in ("svg", "png")]
     for path in paths:
-        figures[path.stem].draw(path)
+        figures[path.stem].draw(Sheet(path, columns=3))
     return [str(path) for path in paths]
 
 

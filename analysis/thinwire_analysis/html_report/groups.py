@@ -14,7 +14,7 @@ from thinwire_analysis.records import spec_of
 SAID_ELSEWHERE = {
     "model", "tokens", "strategy", "devices", "rate", "latency", "topology", "clock", "io",
     "iterations", "warmup", "timeout", "repeat", "seed", "sample", "input", "convention",
-    "model_fingerprint", "compression_rate", "segments", "groups", "index_bits",
+    "model_fingerprint", "device_gflops", "compression_rate", "segments", "groups", "index_bits",
 }  # fmt: skip
 SAID_BY_LABEL = {"trace-b": {"active_codewords", "codewords", "level"}}
 POINT = ["label", "devices", "rate_mbps"]
@@ -53,6 +53,7 @@ def _timed_key(record, link):
     measured = record["source"] == "measured"
     return (
         *_formula_key(record, link), record["source"], spec.get("clock"),
+        _text(spec["device_gflops"]) if spec.get("device_gflops") else None,
         spec.get("iterations") if measured else None,
         f"{environment.get('cpu')}, {environment.get('granted_cores')} cores" if measured else None,
     )  # fmt: skip
@@ -76,9 +77,11 @@ def _formula_title(model, tokens, topology, latency_s, io):
 
 
 def _timed_title(*key):
-    source, clock, iterations, _machine = key[-4:]
+    source, clock, gflops, iterations, _machine = key[-5:]
     how = "predicted" if source == "predicted" else f"{clock or 'unknown'} clock"
-    title = f"{_formula_title(*key[:-4])} · {how}"
+    title = f"{_formula_title(*key[:-5])} · {how}"
+    if gflops:
+        title += f", {gflops} GFLOP/s"
     if iterations:
         title += f" · {iterations} iteration" + ("s" if iterations > 1 else "")
     return title
@@ -92,6 +95,15 @@ def _frame(points):
 def name_curves(frame):
     """The frame with labels that tell its curves apart, and say no more than that takes."""
     return frame.assign(label=curve_labels(list(frame.spec)))
+
+
+def name_by_formula(frame):
+    """The same for traffic: options that no nominal figure depends on name no curve."""
+    plain = frame.spec.map(strategy_label)
+    merged = frame.assign(label=plain)
+    differing = merged.groupby(POINT).formula_s.transform("nunique") > 1
+    chosen = plain.where(~plain.isin(plain[differing]), name_curves(frame).label)
+    return frame.assign(label=chosen).drop_duplicates(POINT)
 
 
 def curve_labels(specs):
@@ -121,6 +133,8 @@ def _text(value):
     """An option's value; a list of equal values a device, such as slowness, is that value."""
     if isinstance(value, list) and value and all(v == value[0] for v in value):
         value = value[0]
+    if isinstance(value, float):
+        return f"{value:g}"
     return value if isinstance(value, str) else json.dumps(value)
 
 
