@@ -51,6 +51,8 @@ def panels(sheet, title, count, *, size=(4.6, 3.8), share_y=False):
     for unused in axes[count:]:
         unused.set_visible(False)
     yield axes[:count]
+    for first_of_row in axes[columns:count:columns]:
+        first_of_row.set_ylabel(first_of_row.get_ylabel() or axes[0].get_ylabel())
     bottom = _legend(figure, axes[:count], width)
     figure.set_size_inches(width, size[1] * rows + max(0.0, bottom - LEGEND_ROW_INCHES))
     if sheet.titled:

@@ -31,6 +31,10 @@ SERIES = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")  # o
 COMPUTE, WAIT, TRANSFER = "#0072B2", "#D55E00", "#F0E442"
 HIDDEN = "#F0E442"
 FAINTEST = 0.35
+# For what is no strategy: variants of the only one in a figure, numbers of devices.
+VARIANT_COLOURS = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#332288", "#999933",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,8 @@ def marker(strategy):
 def curve_styles(frame):
     """{label: Style} of a frame's curves, in the order of a legend.
 
-    A strategy keeps its colour in every figure; its variants (L, K) get fainter, each with a
-    marker of its own.
+    A strategy keeps its colour; its variants (L, K) get fainter, each with a marker of its own.
+    Where there is but one strategy, colours tell its variants apart.
     """
     order = ["strategy", "segments", "codewords", "label"]
     curves = frame[order].drop_duplicates("label").sort_values(
@@ -67,13 +71,15 @@ def curve_styles(frame):
         "strategy", key=lambda names: names.map(lambda n: rank.get(n, len(rank))), kind="stable"
     )
     styles = {}
+    alone = curves[curves.strategy != "single"].strategy.nunique() == 1 and len(curves) > 2
     for strategy, variants in curves.groupby("strategy", sort=False):
         for index, label in enumerate(variants.label):
             fade = index / max(1, len(variants) - 1)
             own = VARIANT_MARKERS[index % len(VARIANT_MARKERS)]
+            distinct = alone and 1 < len(variants) <= len(VARIANT_COLOURS)
             styles[label] = Style(
-                colour=colour(strategy),
-                alpha=1.0 - (1.0 - FAINTEST) * fade,
+                colour=VARIANT_COLOURS[index] if distinct else colour(strategy),
+                alpha=1.0 if distinct else 1.0 - (1.0 - FAINTEST) * fade,
                 marker=marker(strategy) if len(variants) == 1 else own,
             )
     return styles

@@ -55,7 +55,7 @@ def _draw_panel(axis, events, window):
             middle = ((first + last) / 2 - start) / 1e3
             axis.text(
                 middle, lanes.index(event["tid"]), event["name"], ha="center", va="center",
-                fontsize=6, color="white",
+                fontsize=7, color="white",
             )  # fmt: skip
     names = [f"device {t // 2}" + (" sends" if t % 2 else "") for t in lanes]
     axis.set_yticks(range(len(lanes)), names, fontsize=8)

@@ -6,8 +6,6 @@ from thinwire_analysis import palette
 from thinwire_analysis.figures import ERROR_BAR, panels, use_log_scale
 from thinwire_analysis.rates import at_rate, rate_unit
 
-PANEL_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-
 
 def draw_communication(formulas, title, path):
     """Communication time over the rate, log scale: one panel a number of devices (TRACE, Fig. 6)."""
@@ -58,7 +56,7 @@ def _ratio_bars(axis, groups, levels, title):
     for index, (label, frame) in enumerate(groups.items()):
         ratios = frame.set_index("codewords").compression_rate.reindex(levels)
         places = np.arange(len(levels)) + (index - (len(groups) - 1) / 2) * width
-        colour = PANEL_COLOURS[index % len(PANEL_COLOURS)]
+        colour = palette.VARIANT_COLOURS[index % len(palette.VARIANT_COLOURS)]
         axis.bar(places, ratios, width, label=label, color=colour)
     axis.set_xticks(range(len(levels)), [f"K = {k}" for k in levels])
     axis.set_title(title, fontsize=10)

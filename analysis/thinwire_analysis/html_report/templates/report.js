@@ -18,9 +18,6 @@
     try { localStorage.setItem("theme", next); } catch { /* a page from a file may have no storage */ }
     show(next);
   });
-  // On paper always dark ink on white.
-  addEventListener("beforeprint", () => { document.documentElement.dataset.theme = "light"; });
-  addEventListener("afterprint", () => show(current()));
 })();
 
 // Tables: a click on a column's header sorts by it, the next click turns the order round.
