@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Regenerates what PRISM and TRACE print beside ours, under results/prism/ and results/trace/.
-# Installs what is missing, builds, sweeps, writes tables, figures and a report each, checks them.
+# Installs what is missing, builds, sweeps, writes tables, figures and a report each, checks them,
+# and puts both on one HTML page, results/report.html.
 #
 # Usage: experiments/reproduce.sh [--quick] [--resume]
 #   --quick   fewer iterations, ViViT on two and three devices only, under results/*-quick/
@@ -15,7 +16,7 @@ for option in "$@"; do
   case "$option" in
     --quick) quick=yes ;;
     --resume) resume=yes ;;
-    *) sed -n '5,8p' experiments/reproduce.sh >&2; exit 2 ;;
+    *) sed -n '6,9p' experiments/reproduce.sh >&2; exit 2 ;;
   esac
 done
 suffix="" repetitions=() rounds=() video=()
@@ -113,5 +114,9 @@ build_release
 started=$SECONDS status=0 reports=()
 reproduce_prism
 reproduce_trace
+say "Both papers: one page with every figure and table"
+page="results/report$suffix.html"
+"$python" -m analysis.report "results/prism$suffix" "results/trace$suffix" -o "$page" || status=$?
+reports+=("$page")
 say "Done in $((SECONDS - started)) s after the build; read ${reports[*]}"
 exit "$status"

@@ -1,9 +1,13 @@
 import json
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 
 from synthetic import duplication_sweep, latency_sweep, record, table_cells
+from thinwire_analysis.cli import REPOSITORY
 from thinwire_analysis.html_report.cli import main
 
 ANY_RECORD = {"type": "object", "required": ["schema", "spec"]}
@@ -203,3 +207,15 @@ def test_a_missing_folder_is_named(tmp_path, schema, capsys):
 
     assert status == 2
     assert "none: no such file or folder" in capsys.readouterr().err
+
+
+def test_the_command_runs_from_the_repositorys_root_without_a_python_path():
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "analysis.report", "--help"], cwd=REPOSITORY, env=environment,
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+    assert ran.returncode == 0, ran.stderr
+    assert "python -m analysis.report results/ -o report.html" in ran.stdout

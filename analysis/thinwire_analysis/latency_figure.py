@@ -104,7 +104,7 @@ def _draw_bars(axis, frame, styles, rates):
         axis.bar(places, height, width, color=style.colour, alpha=style.alpha, label=label)
         reach = [height - 1e3 * bars.p10_s, 1e3 * bars.p90_s - height]
         if np.nanmax(reach) > 0:
-            axis.errorbar(places, height.to_numpy(), np.clip(reach, 0, None), linestyle="none", **ERROR_BAR)
+            axis.errorbar(places, height.to_numpy(), np.clip(reach, 0, None).tolist(), linestyle="none", **ERROR_BAR)
 
 
 def _draw_published(axis, frame, published, devices, place=None):

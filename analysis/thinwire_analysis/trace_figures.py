@@ -88,20 +88,22 @@ def _breakdown_panel(axis, frame):
     hidden = 1e3 * frame.hidden_p50_s.fillna(0)
     if hidden.max() > 0:
         axis.barh(places + 0.38, hidden, 0.16, color=palette.HIDDEN, label="hidden transfer")
-    most = _longest_shown((compute + wait).to_numpy())
-    axis.set_xlim(0, 1.25 * most)
     low, middle, high = (1e3 * frame[name] for name in ("p10_s", "p50_s", "p90_s"))
+    ends = np.maximum(compute + wait, high)
+    most = _longest_shown(ends.to_numpy())
+    axis.set_xlim(0, 1.25 * most)
     if (high > low).any():
         axis.errorbar(
-            middle.to_numpy(), places, xerr=np.array([middle - low, high - middle]), linestyle="none",
-            **ERROR_BAR,
+            middle.to_numpy(), places, xerr=[(middle - low).tolist(), (high - middle).tolist()],
+            linestyle="none", **ERROR_BAR,
         )  # fmt: skip
-    for place, (total, end) in enumerate(zip(compute + wait, high)):
+    for place, (total, end) in enumerate(zip(compute + wait, ends)):
         style = {"va": "center", "fontsize": 7}
-        if total > 1.2 * most:
-            axis.text(1.23 * most, place, f"{total:.4g} ms (cut)", color="white", ha="right", **style)
+        text = f"{total:.4g} ms" if total < 1000 else f"{total:.0f} ms"
+        if end > 1.2 * most:
+            axis.text(1.23 * most, place, f"{text} (cut)", color="white", ha="right", **style)
         else:
-            axis.text(max(total, end) + 0.015 * most, place, f"{total:.4g} ms", **style)
+            axis.text(end + 0.015 * most, place, text, **style)
     axis.set_yticks(places, frame.label, fontsize=8)
     axis.invert_yaxis()
     axis.set_xlabel("latency of one inference (ms)")

@@ -70,7 +70,7 @@ def _marker(devices, counts):
 def _draw(axis, curve, value, reach, style):
     axis.errorbar(
         curve.compression_rate.to_numpy(), value.to_numpy(),
-        [part.clip(lower=0).to_numpy() for part in reach], color=style.colour,
+        [part.clip(lower=0).tolist() for part in reach], color=style.colour,
         marker=style.marker, markersize=5, linewidth=1.0, elinewidth=0.8, capsize=2,
         linestyle="-" if curve.compression_rate.is_unique else "none",
     )  # fmt: skip
