@@ -80,7 +80,7 @@ def _by_folder(paths):
 
 def _read_sweeps(folder, files, schema, notes, progress):
     """Small files first: a file that gathers others' records (all.jsonl) then adds none."""
-    reader = RecordReader(schema, _without_devices)
+    reader = RecordReader(schema, checked=_without_devices)
     seen = set()
     sweeps = {}
     named_by_user = [path for path in files if path.suffix != ".json"]
