@@ -14,7 +14,7 @@
 namespace thinwire {
 namespace {
 
-constexpr std::array<std::string_view, 3> kPolicyNames = {"paper", "balanced", "weighted"};
+constexpr std::array<std::string_view, 4> kPolicyNames = {"paper", "balanced", "weighted", "auto"};
 
 std::vector<Index> paper_sizes(Index count, int devices) {
   std::vector<Index> sizes(static_cast<std::size_t>(devices), count / devices);
@@ -78,6 +78,7 @@ std::vector<Index> slice_sizes(Index count, int devices, PartitionPolicy policy,
     case PartitionPolicy::balanced:
       return balanced_sizes(count, devices);
     case PartitionPolicy::weighted:
+    case PartitionPolicy::automatic:
       check_weights(weights, devices);
       return weighted_sizes(count, weights);
   }

@@ -95,7 +95,7 @@ TEST(PartitionPolicy, UnknownNameIsAnsweredWithTheKnownOnes) {
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(),
                  "partition=balansed is unknown (did you mean balanced?); known: paper, balanced, "
-                 "weighted");
+                 "weighted, auto");
   }
 }
 
