@@ -8,7 +8,10 @@ namespace thinwire::harness {
 StrategyTraits traits_of(std::string_view strategy) {
   const strategy::StrategyEntry& entry = find_named("strategy", strategy, strategy::strategies());
   const bool is_trace = entry.codebooks && !entry.codebooks->is_squared();
-  return {.splits_tokens = entry.splits_tokens, .overlaps = is_trace, .codebooks = entry.codebooks};
+  return {.splits_tokens = entry.splits_tokens,
+          .overlaps = is_trace,
+          .is_exact = entry.is_exact,
+          .codebooks = entry.codebooks};
 }
 
 }  // namespace thinwire::harness

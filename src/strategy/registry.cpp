@@ -91,8 +91,9 @@ std::unique_ptr<Strategy> make_indexed(const model::Model& model, const Strategy
 }
 
 constexpr std::array kStrategies = {
-    StrategyEntry{"single", "one device runs every token", make_single, {}, false},
-    StrategyEntry{"voltage", "tokens split, full activations exchanged; exact", make_voltage, {}},
+    StrategyEntry{"single", "one device runs every token", make_single, {}, false, true},
+    StrategyEntry{
+        "voltage", "tokens split, full activations exchanged; exact", make_voltage, {}, true, true},
     StrategyEntry{"prism", "tokens split, segment means exchanged", make_prism, {}},
     StrategyEntry{"astra", "tokens split, block outputs exchanged as codeword indices",
                   make_indexed<AstraExchange, kAstra>, kAstra},
@@ -108,12 +109,14 @@ constexpr std::array kStrategies = {
                   "heads and feed-forward columns split, sums all-reduced; exact",
                   make_tensor_parallel,
                   {},
-                  false},
+                  false,
+                  true},
     StrategyEntry{"pipeline",
                   "blocks split, micro-batches passed from stage to stage; exact",
                   make_pipeline,
                   {},
-                  false}};
+                  false,
+                  true}};
 
 /// Those above, and what the program has registered.
 Table<StrategyEntry>& table() {

@@ -10,6 +10,7 @@ namespace thinwire::harness {
 struct StrategyTraits {
   bool splits_tokens = false;  ///< the sequence-parallel family: exchanges that may overlap
   bool overlaps = false;       ///< by default
+  bool is_exact = false;       ///< the single device's answer, but for rounding
   /// With the strategy's default switches.
   std::optional<compress::CodebookUse> codebooks;
 

@@ -101,6 +101,7 @@ struct StrategyEntry {
   /// The codebooks it needs, with its default switches; nothing for strategies without.
   std::optional<compress::CodebookUse> codebooks;
   bool splits_tokens = true;  ///< the sequence-parallel family: its exchanges may overlap
+  bool is_exact = false;      ///< the single device's answer, but for rounding
 };
 std::span<const StrategyEntry> strategies();
 std::vector<std::string_view> strategy_names();
