@@ -41,6 +41,12 @@ std::string rate(const Json& value) {
   return fmt::format("{:.3g} {}", amount, unit);
 }
 
+std::string joules(const Json& value) {
+  if (value.is_null()) return "-";
+  const double amount = value.get<double>();
+  return amount < 1 ? fmt::format("{:.3g} mJ", 1000 * amount) : fmt::format("{:.3g} J", amount);
+}
+
 std::string link_name(const Json& link) {
   const auto rate_name = [](const Json& value) {
     return value.is_null() ? std::string("unlimited")

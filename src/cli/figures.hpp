@@ -13,6 +13,8 @@ std::string bytes(const Json& value);
 std::string bits(const Json& value);
 /// Bit/s; null is what no rate reaches.
 std::string rate(const Json& value);
+/// Joules with a decimal prefix.
+std::string joules(const Json& value);
 /// A link setting: "10 Mbps, 2 ms, unicast".
 std::string link_name(const Json& link);
 

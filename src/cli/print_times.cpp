@@ -68,6 +68,20 @@ void print_overlap(const Json& time) {
                  rate(exchange.at("slowest_hidden_rate_bit_per_s").at(i)));
 }
 
+/// Where powers are stated.
+void print_energy(const Json& links) {
+  fmt::print("\n  {:<28} {:>12}   (of one inference; each device)\n", "link", "energy");
+  for (const Json& link : links) {
+    const Json& energy = link.at("energy");
+    if (energy.is_null()) continue;
+    std::string devices;
+    for (const Json& device_j : energy.at("per_device_j"))
+      devices += fmt::format("{}{}", devices.empty() ? "" : ", ", joules(device_j));
+    fmt::print("  {:<28} {:>12}   ({})\n", link_name(link.at("link")), joules(energy.at("total_j")),
+               devices);
+  }
+}
+
 }  // namespace
 
 void print_times(const Json& record) {
@@ -78,6 +92,7 @@ void print_times(const Json& record) {
   if (!time.at("distribution_s").is_null()) print_terminal(time);
   if (!time.at("bubble_fraction").is_null()) print_pipeline(time);
   if (!time.at("overlap").is_null()) print_overlap(time);
+  if (links.at(0).contains("energy")) print_energy(links);
 }
 
 }  // namespace thinwire::cli

@@ -64,6 +64,16 @@ void check_devices(const RunSpec& spec) {
   check_per_device(spec.slowness, spec, "slowness", "a factor of compute time");
   check_per_device(spec.device_gflops, spec, "device-gflops", "a device's rate");
   check_per_device(spec.memory, spec, "memory", "a device's memory");
+  check_per_device(spec.device_power, spec, "device-power", "a device's power");
+  check_per_device(spec.idle_power, spec, "idle-power", "a device's power");
+  check_per_device(spec.radio_power, spec, "radio-power", "a device's power");
+  require_input(!spec.device_power.empty() || (spec.idle_power.empty() && spec.radio_power.empty()),
+                "--idle-power and --radio-power: --device-power, of computing, is needed too");
+  const bool is_auto = spec.partition == PartitionPolicy::automatic || spec.is_level_auto;
+  require_input(!is_auto || spec.devices == 1 || !spec.device_gflops.empty(),
+                "--{}=auto: --device-gflops (such as 160, as --clock=modelled) is needed to "
+                "foresee the latency",
+                spec.is_level_auto ? "level" : "partition");
 }
 
 void check_links(const RunSpec& spec) {
@@ -162,8 +172,7 @@ cost::Workload to_workload(const RunSpec& spec, const model::ModelConfig& config
           .devices = spec.devices,
           .threads = spec.threads,
           .partition = spec.partition,
-          .weights = spec.partition == PartitionPolicy::weighted ? spec.speed_per_device()
-                                                                 : std::vector<double>{},
+          .weights = spec.partition_weights(),
           .segments = segments_for(spec, tokens),
           .scaling = spec.scaling,
           .overlap = spec.overlap,

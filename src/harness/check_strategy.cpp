@@ -64,6 +64,9 @@ void check_segments(const RunSpec& spec) {
 
 void check_codebook(const RunSpec& spec) {
   require_input(spec.groups >= 1, "--groups={}: a row has at least one group", spec.groups);
+  require_input(!spec.is_level_auto || !spec.active_codewords,
+                "--level=auto and --active-codewords={}: both choose a level, give one",
+                spec.active_codewords.value_or(0));
   const Index codewords = spec.codewords.value_or(kMostCodewords);
   require_input(codewords >= 2 && codewords <= kMostCodewords,
                 "--codewords={}: a codebook has 2 to {}", codewords, kMostCodewords);
@@ -72,9 +75,8 @@ void check_codebook(const RunSpec& spec) {
 /// Whether a device can have as few tokens as --segments asks for means.
 std::optional<std::string> segments_misfit(const RunSpec& spec, Index tokens) {
   const Index segments = segments_for(spec, tokens);
-  const std::vector<double> weights =
-      spec.partition == PartitionPolicy::weighted ? spec.speed_per_device() : std::vector<double>{};
-  const std::vector<Slice> slices = partition(tokens, spec.devices, spec.partition, weights);
+  const std::vector<Slice> slices =
+      partition(tokens, spec.devices, spec.partition, spec.partition_weights());
   const auto smallest = std::ranges::min_element(slices, {}, &Slice::size);
   if (segments <= smallest->size) return std::nullopt;
   const std::string given = spec.segments ? fmt::format("--segments={}", segments)
@@ -129,6 +131,13 @@ std::optional<std::string> strategy_misfit(const RunSpec& spec, const model::Mod
                        spec.devices, pieces.count, pieces.name, pieces.count);
   if (spec.segments || spec.compression_rate) return segments_misfit(spec, tokens);
   return std::nullopt;
+}
+
+std::optional<std::string> division_misfit(RunSpec spec, const model::ModelConfig& config,
+                                           Index tokens) {
+  // No division gives the device with the fewest rows more than this one.
+  if (spec.partition == PartitionPolicy::automatic) spec.partition = PartitionPolicy::balanced;
+  return strategy_misfit(spec, config, tokens);
 }
 
 }  // namespace thinwire::harness

@@ -18,4 +18,8 @@ void check_strategy_options(const RunSpec& spec, const model::ModelConfig& confi
 std::optional<std::string> strategy_misfit(const RunSpec& spec, const model::ModelConfig& config,
                                            Index tokens);
 
+/// The same before the rows of partition=auto are known: whether it can in any division.
+std::optional<std::string> division_misfit(RunSpec spec, const model::ModelConfig& config,
+                                           Index tokens);
+
 }  // namespace thinwire::harness

@@ -5,6 +5,7 @@
 
 #include "thinwire/base/error.hpp"
 #include "thinwire/compress/hierarchy.hpp"
+#include "thinwire/harness/auto_level.hpp"
 #include "thinwire/harness/point.hpp"
 #include "thinwire/harness/strategy_traits.hpp"
 
@@ -30,6 +31,7 @@ int level_of_size(const RunSpec& spec, std::span<const Index> levels) {
 
 /// The level that a spec means, among those of its codebook.
 int choose_level(const RunSpec& spec, std::span<const Index> levels) {
+  TW_REQUIRE(!spec.is_level_auto, "level=auto is not resolved");
   if (!spec.level) return spec.active_codewords ? level_of_size(spec, levels) : finest(levels);
   require_input(*spec.level >= 0 && *spec.level <= finest(levels),
                 "--level={}: levels are counted from 0 (the coarsest) to {}, of {} codewords",
@@ -77,7 +79,7 @@ std::unique_ptr<compress::CodebookSource> open_codebooks(const RunSpec& spec,
 
 void resolve_random_codebook(RunSpec& spec) {
   const std::optional<compress::CodebookUse> use = codebook_use(spec);
-  if (spec.has_codebook_file() || !use) return;
+  if (spec.has_codebook_file() || !use || spec.is_level_auto) return;
   const Index codewords = spec.codewords.value_or(kDefaultCodewords);
   fill(spec,
        use->is_squared() ? std::vector<Index>{codewords} : compress::default_levels(codewords));
@@ -96,6 +98,7 @@ std::optional<CodebookChoice> resolve_codebook(RunSpec& spec, const model::Model
   // ASTRA searches all codewords, however its codebook was made.
   const std::vector<Index> levels =
       use->is_squared() ? std::vector<Index>{source->codewords()} : source->levels();
+  resolve_level(spec, config, levels);
   fill(spec, levels);
   return CodebookChoice{
       .source = is_file ? std::filesystem::path(spec.codebook).filename().string() : "random",

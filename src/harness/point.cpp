@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "thinwire/base/error.hpp"
+#include "thinwire/harness/auto_partition.hpp"
 #include "thinwire/harness/check_spec.hpp"
 
 namespace thinwire::harness {
@@ -59,6 +60,7 @@ Point make_point(RunSpec spec, FingerprintCache& fingerprints) {
                   point.spec.tokens, point.spec.input, point.spec.sample, tokens);
     if (std::ranges::find(point.lengths, tokens) == point.lengths.end())
       point.lengths.push_back(tokens);
+    if (point.predictions.empty()) resolve_rows(point.spec, point.config, tokens);
     if (const auto reason = misfit(point.spec, point.config, tokens)) {
       point.skip_reason = *reason;
       point.predictions.clear();

@@ -86,6 +86,8 @@ Json spec_section(const Result& result) {
   Json spec = to_json(result.spec);
   // The length that was really used; a pair has two and keeps what the spec said.
   if (result.tokens.size() == 1) spec["tokens"] = result.tokens.front();
+  // Of the first sequence; an id does without, since they follow from the rest.
+  if (!result.spec.rows.empty()) spec["rows"] = result.spec.rows;
   spec["model-fingerprint"] = or_null(result.model_fingerprint);
   return spec;
 }

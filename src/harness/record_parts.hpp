@@ -14,6 +14,11 @@ Json overlap_section(const Result& result);
 /// The "time" section of a record.
 Json time_section(const Result& result);
 
+/// Joules of one inference under `link`, of the mean times of its iterations ([iteration][member]);
+/// null unless the spec states powers and times are known.
+Json energy_section(const Result& result, const fabric::Link& link,
+                    const std::vector<std::vector<fabric::LinkTimes>>& iterations);
+
 /// One link setting as records name it.
 Json link_json(const fabric::Link& link);
 

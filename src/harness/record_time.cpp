@@ -202,6 +202,8 @@ Json time_section(const Result& result) {
     Json entry{{"link", link_json(links[i])}, {"link_bits", link_bits_json(result, i)}};
     entry.update(link_times(iterations, result.spec));
     add_pipeline_figures(entry, iterations, result.spec);
+    if (!result.spec.device_power.empty())
+      entry["energy"] = energy_section(result, links[i], iterations);
     list.push_back(std::move(entry));
   }
   return {{"setup_s", finite_or_null(result.setup_s)},

@@ -27,8 +27,7 @@ int level_in(const compress::CodebookSet& codebooks, const RunSpec& spec) {
 strategy::StrategyOptions strategy_options(const RunSpec& spec,
                                            const compress::CodebookSet* codebooks) {
   return {.partition = spec.partition,
-          .weights = spec.partition == PartitionPolicy::weighted ? spec.speed_per_device()
-                                                                 : std::vector<double>{},
+          .weights = spec.partition_weights(),
           .segments = spec.segments.value_or(0),
           .compression_rate = spec.compression_rate.value_or(0),
           .scaling = spec.scaling,

@@ -22,11 +22,35 @@ Field make_field(std::string_view name, std::string_view argument, std::string_v
       .to_json = [member](const RunSpec& spec) { return value_json(spec.*member); }};
 }
 
+void assign_level(RunSpec& spec, std::string_view text) {
+  spec.is_level_auto = text == "auto";
+  if (spec.is_level_auto)
+    spec.level.reset();
+  else
+    parse_value(text, spec.level);
+}
+
+/// A number, or "auto" until the codebook is resolved.
+Json level_json(const RunSpec& spec) {
+  return spec.is_level_auto ? Json("auto") : value_json(spec.level);
+}
+
 /// One that came after records had been written.
 template <class Value>
 Field make_new_field(std::string_view name, std::string_view argument, std::string_view help,
                      Value RunSpec::*member, Expansion expansion) {
   return make_field(name, argument, help, member, expansion, Recorded::unless_default_in_id);
+}
+
+Field make_level_field() {
+  Field field = make_new_field(
+      "level", "M|auto",
+      "trace: sub-codebook in use, 0 the coarsest; coarser levels send fewer bits and search less "
+      "(the finest without it); auto: the finest whose messages local work hides",
+      &RunSpec::level, Expansion::numbers);
+  field.assign = assign_level;
+  field.to_json = level_json;
+  return field;
 }
 
 std::vector<Field> work_fields() {
@@ -43,7 +67,9 @@ std::vector<Field> work_fields() {
       make_field("devices", "P", "number of devices, one MPI rank each", &RunSpec::devices,
                  numbers),
       make_field("threads", "T", "threads of each device", &RunSpec::threads, numbers),
-      make_field("partition", "paper|balanced|weighted", "how tokens are split",
+      make_field("partition", "paper|balanced|weighted|auto",
+                 "how tokens are split; auto: for the lowest modelled latency (needs "
+                 "--device-gflops)",
                  &RunSpec::partition, names),
       make_field("slowness", "X,...", "factor of compute time, for all or a device each",
                  &RunSpec::slowness, devices),
@@ -51,6 +77,15 @@ std::vector<Field> work_fields() {
                  &RunSpec::device_gflops, devices),
       make_field("memory", "SIZE,...", "memory limit such as 512MB, for all or a device each",
                  &RunSpec::memory, devices),
+      make_new_field("device-power", "W,...",
+                     "watts of a device while it computes, for all or a device each: energy is "
+                     "reported",
+                     &RunSpec::device_power, devices),
+      make_new_field("idle-power", "W,...", "watts of a device while it waits (0 without it)",
+                     &RunSpec::idle_power, devices),
+      make_new_field("radio-power", "W,...",
+                     "watts more while a device sends or receives (0 without it)",
+                     &RunSpec::radio_power, devices),
   };
 }
 
@@ -76,10 +111,7 @@ std::vector<Field> strategy_fields() {
                      &RunSpec::codebook, names),
       make_new_field("codewords", "K", "astra, trace: rows of random codebooks (1024 without it)",
                      &RunSpec::codewords, numbers),
-      make_new_field("level", "M",
-                     "trace: sub-codebook in use, 0 the coarsest; coarser levels send fewer bits "
-                     "and search less (the finest without it)",
-                     &RunSpec::level, numbers),
+      make_level_field(),
       make_new_field("active-codewords", "K_m", "trace: the level by its number of codewords",
                      &RunSpec::active_codewords, numbers),
       make_new_field("buffers", "kv|hidden|off",

@@ -60,6 +60,8 @@ RunSpec complete(RunSpec spec) {
   spec.slowness = spec.slowness_per_device();
   spec.device_gflops = one_a_device(spec.device_gflops, spec.devices);
   spec.memory = spec.memory_per_device();
+  for (std::vector<double>* powers : {&spec.device_power, &spec.idle_power, &spec.radio_power})
+    *powers = one_a_device(*powers, spec.devices);
   return spec;
 }
 
@@ -110,6 +112,26 @@ std::vector<double> RunSpec::speed_per_device() const {
       one_a_device(device_gflops.empty() ? std::vector<double>{1.0} : device_gflops, devices);
   for (std::size_t p = 0; p < speeds.size(); ++p) speeds[p] /= factors[p];
   return speeds;
+}
+
+std::vector<double> RunSpec::partition_weights() const {
+  if (partition == PartitionPolicy::automatic && !rows.empty()) return {rows.begin(), rows.end()};
+  const bool has_weights =
+      partition == PartitionPolicy::weighted || partition == PartitionPolicy::automatic;
+  return has_weights ? speed_per_device() : std::vector<double>{};
+}
+
+std::vector<cost::Powers> RunSpec::powers_per_device() const {
+  if (device_power.empty()) return {};
+  const auto watts = [&](const std::vector<double>& values) {
+    return one_a_device(values.empty() ? std::vector<double>{0} : values, devices);
+  };
+  const std::vector<double> compute = watts(device_power), idle = watts(idle_power),
+                            radio = watts(radio_power);
+  std::vector<cost::Powers> powers;
+  for (std::size_t p = 0; p < compute.size(); ++p)
+    powers.push_back({compute[p], idle[p], radio[p]});
+  return powers;
 }
 
 RunSpec fill_run_spec(const KeyValues& given) {

@@ -25,7 +25,8 @@ struct Point {
   std::string skip_reason;                    ///< why it cannot fit (P > N, L > n_p, memory), or ""
 };
 
-/// Resolves the model, the codebook and the input, checks the spec against them and predicts.
+/// Resolves the model, the codebook, the input and what is auto (rows by the first sequence, of
+/// which others get shares), checks the spec against them and predicts.
 /// Throws InputError for what is wrong whatever the sizes; what merely does not fit is a
 /// skip_reason.
 Point make_point(RunSpec spec);

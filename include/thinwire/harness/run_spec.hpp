@@ -14,6 +14,7 @@
 #include "thinwire/base/units.hpp"
 #include "thinwire/compress/index_coding.hpp"
 #include "thinwire/compress/segments.hpp"
+#include "thinwire/cost/energy.hpp"
 #include "thinwire/fabric/fabric.hpp"
 #include "thinwire/fabric/link.hpp"
 #include "thinwire/strategy/strategy.hpp"
@@ -28,10 +29,14 @@ struct RunSpec {
   int devices = 1;  ///< P
   int threads = 1;  ///< of one device
   PartitionPolicy partition = PartitionPolicy::paper;
-  std::vector<double> slowness;            ///< empty: 1; else one for all or one a device
-  std::vector<double> device_gflops;       ///< empty: unknown; else one for all or one a device
-  std::vector<Bytes> memory;               ///< empty: no limit; else one for all or one a device
-  std::optional<Index> segments;           ///< L, prism
+  std::vector<Index> rows;            ///< of partition=auto, one a device; resolved, not an option
+  std::vector<double> slowness;       ///< empty: 1; else one for all or one a device
+  std::vector<double> device_gflops;  ///< empty: unknown; else one for all or one a device
+  std::vector<Bytes> memory;          ///< empty: no limit; else one for all or one a device
+  std::vector<double> device_power;   ///< W while computing; empty: unknown
+  std::vector<double> idle_power;     ///< W while waiting; empty: 0
+  std::vector<double> radio_power;    ///< W on top while sending or receiving; empty: 0
+  std::optional<Index> segments;      ///< L, prism
   std::optional<double> compression_rate;  ///< requested CR, prism, instead of L
   compress::Scaling scaling = compress::Scaling::on;
   Index groups = 1;                                                      ///< G, astra
@@ -40,6 +45,7 @@ struct RunSpec {
   std::string codebook;                   ///< file, or "random"; empty: random
   std::optional<Index> codewords;         ///< K of random codebooks
   std::optional<int> level;               ///< of the hierarchy, 0 the coarsest; else the finest
+  bool is_level_auto = false;             ///< level=auto, until it is resolved
   std::optional<Index> active_codewords;  ///< K_m, another name of a level
   compress::Buffers buffers = compress::Buffers::kv;  ///< trace-b, trace-2a
   std::optional<bool> overlap;                        ///< nothing: as the strategy's paper
@@ -73,6 +79,11 @@ struct RunSpec {
   std::vector<Bytes> memory_per_device() const;        ///< empty when unlimited
   /// What PartitionPolicy::weighted goes by: device rates (1 when unknown) over slowness.
   std::vector<double> speed_per_device() const;
+  /// Weights of the partition: speeds, or the rows of partition=auto (speeds as long as they are
+  /// not resolved); empty for policies without.
+  std::vector<double> partition_weights() const;
+  /// What devices draw, one a device; empty when no power of computing is given.
+  std::vector<cost::Powers> powers_per_device() const;
 
   bool has_terminal() const { return io == strategy::Io::terminal; }
   /// MPI ranks that it takes: the devices, and the terminal.
