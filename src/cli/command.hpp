@@ -21,6 +21,7 @@ struct Command {
 int run_command(const Arguments& arguments);
 int sweep_command(const Arguments& arguments);
 int predict_command(const Arguments& arguments);
+int plan_command(const Arguments& arguments);
 int compare_command(const Arguments& arguments);
 int tables_command(const Arguments& arguments);
 int codebook_command(const Arguments& arguments);

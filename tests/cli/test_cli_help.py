@@ -3,7 +3,8 @@
 import pytest
 
 COMMANDS = (
-    "run", "sweep", "predict", "compare", "tables", "codebook", "calibrate", "link-check", "list",
+    "run", "sweep", "predict", "plan", "compare", "tables", "codebook", "calibrate", "link-check",
+    "list",
 )  # fmt: skip
 
 
