@@ -51,17 +51,26 @@ void print_heading(const harness::Plan& plan) {
              to_string(base.links().front()), to_string(plan.objective));
 }
 
+std::string command_of(const PlanEntry& entry) {
+  std::string command = "thinwire run";
+  for (const auto& [option, value] : harness::run_options(entry.spec))
+    command += fmt::format(" --{} {}", option, value);
+  return command;
+}
+
+void print_choice(const char* title, const PlanEntry& entry) {
+  fmt::print("  {:<11} {}: {}\n              {}\n", title, name_of(entry),
+             to_string(Seconds(entry.latency_s)), command_of(entry));
+}
+
 void print_best(const harness::Plan& plan) {
-  const PlanEntry* best = plan.best();
+  const PlanEntry *best = plan.best(), *exact = plan.best_exact();
   if (best == nullptr) {
     fmt::print("  best        none: nothing meets what was asked for\n");
     return;
   }
-  fmt::print("  best        {}: {}\n", name_of(*best), to_string(Seconds(best->latency_s)));
-  std::string command = "thinwire run";
-  for (const auto& [option, value] : harness::run_options(best->spec))
-    command += fmt::format(" --{} {}", option, value);
-  fmt::print("  to run it   {}\n", command);
+  print_choice("best", *best);
+  if (exact != nullptr && exact != best) print_choice("best exact", *exact);
 }
 
 void print_row(const PlanEntry& entry) {
@@ -72,7 +81,7 @@ void print_row(const PlanEntry& entry) {
 
 void print_header(const char* last) {
   fmt::print("\n  {:<28} {:<16} {:>9} {:>9} {:>9} {:>11} {:>8} {:>8}  {}\n", "strategy", "rows",
-             "latency", "compute", "waiting", "device sends", "memory", "energy", last);
+             "latency", "compute", "waiting", "sends", "memory", "energy", last);
 }
 
 void print_fitting(const harness::Plan& plan) {
@@ -99,12 +108,20 @@ void print_excluded(const harness::Plan& plan) {
   }
 }
 
-void print_choices(const harness::Plan& plan) {
-  fmt::print("\n  {:<28} best (the choice flips in between)\n", "rate of the link");
-  for (const harness::PlanChoice& choice : plan.choices)
+void print_choices(const harness::Plan& plan, const char* title,
+                   const std::vector<harness::PlanChoice>& choices) {
+  fmt::print("\n  {:<28} {} (the choice flips in between)\n", "rate of the link", title);
+  for (const harness::PlanChoice& choice : choices)
     fmt::print("  {:<28} {}\n",
                fmt::format("{} .. {}", rate(choice.from.bit_per_s()), rate(choice.to.bit_per_s())),
                choice.entry ? name_of(plan.entries.at(*choice.entry)) : "none");
+}
+
+/// A plan that allows nothing else has one list.
+bool has_inexact_choices(const harness::Plan& plan) {
+  return std::ranges::any_of(plan.choices, [&](const harness::PlanChoice& choice) {
+    return choice.entry && !plan.entries.at(*choice.entry).is_exact;
+  });
 }
 
 }  // namespace
@@ -114,7 +131,8 @@ void print_plan(const harness::Plan& plan) {
   print_best(plan);
   print_fitting(plan);
   print_excluded(plan);
-  print_choices(plan);
+  print_choices(plan, "best", plan.choices);
+  if (has_inexact_choices(plan)) print_choices(plan, "best exact", plan.exact_choices);
   const bool is_unknown = std::ranges::any_of(plan.entries, [](const PlanEntry& entry) {
     return !entry.is_exact && entry.excluded.empty() && !entry.accuracy;
   });

@@ -73,13 +73,14 @@ class Chooser {
     std::ranges::stable_sort(order_, {}, &Bounded::least);
   }
 
-  std::optional<std::size_t> best_at(double bit_per_s) {
+  std::optional<std::size_t> best_at(double bit_per_s, bool is_exact_only) {
     const fabric::Link link = at_rate(link_, bit_per_s);
     std::optional<std::size_t> best;
     double best_score = 0;
     for (const auto& [least, index] : order_) {
       if (best && least >= best_score) break;  // so are all behind it
       Candidate& candidate = candidates_[index];
+      if (is_exact_only && !candidate.entry.is_exact) continue;
       const std::vector<Index> start = candidate.entry.spec.rows;  // of a rate nearby
       candidate.entry.excluded.clear();  // what another rate had against it
       estimate(candidate, config_, link, start);
@@ -139,6 +140,12 @@ const PlanEntry* Plan::best() const {
   return entries.empty() || !entries.front().excluded.empty() ? nullptr : &entries.front();
 }
 
+const PlanEntry* Plan::best_exact() const {
+  const auto found = std::ranges::find_if(
+      entries, [](const PlanEntry& entry) { return entry.is_exact && entry.excluded.empty(); });
+  return found == entries.end() ? nullptr : &*found;
+}
+
 Plan make_plan(const PlanRequest& request, const std::function<void(double)>& on_progress) {
   const KeyValues given = completed_options(request);
   Plan plan{.base = base_spec(given), .objective = request.objective};
@@ -159,9 +166,16 @@ Plan make_plan(const PlanRequest& request, const std::function<void(double)>& on
   for (const Candidate& candidate : candidates) plan.entries.push_back(candidate.entry);
 
   Chooser chooser(std::move(candidates), request, config, link);
-  plan.choices = choices_over_rates(
-      request.slowest, request.fastest,
-      [&](double bit_per_s) { return chooser.best_at(bit_per_s); }, on_progress);
+  const auto choose = [&](bool is_exact_only, double done) {
+    return choices_over_rates(
+        request.slowest, request.fastest,
+        [&](double bit_per_s) { return chooser.best_at(bit_per_s, is_exact_only); },
+        [&](double part) {
+          if (on_progress) on_progress(done + part / 2);
+        });
+  };
+  plan.choices = choose(request.is_exact_only, 0);
+  plan.exact_choices = request.is_exact_only ? plan.choices : choose(true, 0.5);
   return plan;
 }
 

@@ -44,6 +44,15 @@ Json entry_json(const PlanEntry& entry) {
   return object;
 }
 
+Json choices_json(const std::vector<PlanChoice>& choices) {
+  Json list = Json::array();
+  for (const PlanChoice& choice : choices)
+    list.push_back({{"from_bit_per_s", choice.from.bit_per_s()},
+                    {"to_bit_per_s", choice.to.bit_per_s()},
+                    {"candidate", choice.entry ? Json(*choice.entry) : Json(nullptr)}});
+  return list;
+}
+
 }  // namespace
 
 KeyValues run_options(const RunSpec& spec) {
@@ -65,13 +74,9 @@ Json to_json(const Plan& plan) {
               {"link", link_json(plan.base.links().front())},
               {"objective", to_string(plan.objective)},
               {"candidates", Json::array()},
-              {"choices", Json::array()}};
+              {"choices", choices_json(plan.choices)},
+              {"exact_choices", choices_json(plan.exact_choices)}};
   for (const PlanEntry& entry : plan.entries) object["candidates"].push_back(entry_json(entry));
-  for (const PlanChoice& choice : plan.choices)
-    object["choices"].push_back(
-        {{"from_bit_per_s", choice.from.bit_per_s()},
-         {"to_bit_per_s", choice.to.bit_per_s()},
-         {"candidate", choice.entry ? Json(*choice.entry) : Json(nullptr)}});
   return object;
 }
 

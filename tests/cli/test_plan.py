@@ -36,6 +36,7 @@ def test_a_plan_names_the_best_and_how_to_run_it(thinwire):
     assert done.returncode == 0, done.stderr
     assert "best        prism --segments 5" in done.stdout
     assert "thinwire run" in done.stdout and "--partition auto" in done.stdout
+    assert "best exact  single (device 0)" in done.stdout
     assert "accuracy is unknown" in done.stdout
     assert "rate of the link" in done.stdout
 
@@ -52,13 +53,17 @@ def test_the_command_that_a_plan_prints_predicts_its_latency(thinwire, plan):
 
 
 def test_choices_cover_the_rates_without_a_gap(plan):
-    choices = plan(*PLAN, *FEW, "--rate-range", "1Mbps..1Gbps")["choices"]
+    made = plan(*PLAN, *FEW, "--rate-range", "1Mbps..1Gbps")
 
-    assert choices[0]["from_bit_per_s"] == 1e6
-    assert choices[-1]["to_bit_per_s"] == 1e9
-    for before, after in zip(choices, choices[1:]):
-        assert before["to_bit_per_s"] == after["from_bit_per_s"]
-        assert before["candidate"] != after["candidate"]
+    for choices in (made["choices"], made["exact_choices"]):
+        assert choices[0]["from_bit_per_s"] == 1e6
+        assert choices[-1]["to_bit_per_s"] == 1e9
+        assert len(choices) >= 2
+        for before, after in zip(choices, choices[1:]):
+            assert before["to_bit_per_s"] == after["from_bit_per_s"]
+            assert before["candidate"] != after["candidate"]
+    for choice in made["exact_choices"]:
+        assert made["candidates"][choice["candidate"]]["changes_answer"] is False
 
 
 def test_what_exceeds_the_budget_is_shown_with_the_reason(thinwire):

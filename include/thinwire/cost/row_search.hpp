@@ -28,11 +28,13 @@ struct RowChoice {
 };
 
 /// Divides `count` rows, in device order, among as many devices as there are `speeds`, each of them
-/// `least` rows or more, so that the objective is low. Goes from the best of equal shares, shares
-/// in proportion to speed and `start` (rows of a similar case, or empty) downhill: rows move from
-/// one device to another, many at a time at first, single ones in the end. A minimum among all
-/// divisions that one such move leads to; of up to eight devices every pair is tried, of more the
-/// fastest and the slowest with all others. At most `evaluations` calls of the objective.
+/// `least` rows or more, so that the objective is low. Goes downhill from equal shares, from shares
+/// in proportion to speed and, of up to four devices, from nearly all rows on one of them; or from
+/// `start` alone, the rows of a similar case. Rows move from one device to another, many at a time
+/// at first, single ones in the end, until no move helps; of up to four devices no two moves
+/// together either. Of up to eight devices every pair is tried, of more the fastest and the slowest
+/// with all others. Calls the objective at most `evaluations` times
+/// (but once a starting point).
 /// Throws InputError when there are fewer than `least` rows a device.
 RowChoice search_rows(Index count, Index least, std::span<const double> speeds,
                       const RowObjective& objective, std::span<const Index> start = {},

@@ -81,9 +81,11 @@ struct Plan {
   Objective objective = Objective::latency;
   /// The best first; behind those that meet the budget the others.
   std::vector<PlanEntry> entries;
-  std::vector<PlanChoice> choices;  ///< over the rates asked for, ascending
+  std::vector<PlanChoice> choices;        ///< over the rates asked for, ascending
+  std::vector<PlanChoice> exact_choices;  ///< the same among those that keep the answer
 
-  const PlanEntry* best() const;  ///< null when none meets the budget
+  const PlanEntry* best() const;        ///< null when none meets the budget
+  const PlanEntry* best_exact() const;  ///< among those that keep the answer
 };
 
 /// Compares every strategy and every value of its options by formula, with rows divided for the
