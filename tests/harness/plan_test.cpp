@@ -163,17 +163,18 @@ PlanRequest flipping() {
 
 TEST(Plan, FlipsWhereTheLatenciesAreEqual) {
   const Plan plan = make_plan(flipping());
-
-  ASSERT_GE(plan.choices.size(), 3U);
-  EXPECT_EQ(plan.choices.front().from.bit_per_s(), 1e5);
-  EXPECT_EQ(plan.choices.back().to.bit_per_s(), 1e10);
-  for (std::size_t i = 1; i < plan.choices.size(); ++i) {
-    const PlanChoice &before = plan.choices[i - 1], &after = plan.choices[i];
-    EXPECT_EQ(before.to, after.from);
-    const std::string rate = fmt::format("{}bit/s", std::llround(after.from.bit_per_s()));
-    const double lower_s = predicted_s(plan.entries[*before.entry], rate.c_str());
-    const double upper_s = predicted_s(plan.entries[*after.entry], rate.c_str());
-    EXPECT_NEAR(lower_s, upper_s, 1e-3 * lower_s) << rate;
+  for (const auto* choices : {&plan.choices, &plan.exact_choices}) {
+    ASSERT_GE(choices->size(), 2U);
+    EXPECT_EQ(choices->front().from.bit_per_s(), 1e5);
+    EXPECT_EQ(choices->back().to.bit_per_s(), 1e10);
+    for (std::size_t i = 1; i < choices->size(); ++i) {
+      const PlanChoice &before = choices->at(i - 1), &after = choices->at(i);
+      EXPECT_EQ(before.to, after.from);
+      const std::string rate = fmt::format("{}bit/s", std::llround(after.from.bit_per_s()));
+      const double lower_s = predicted_s(plan.entries[*before.entry], rate.c_str());
+      const double upper_s = predicted_s(plan.entries[*after.entry], rate.c_str());
+      EXPECT_NEAR(lower_s, upper_s, 1e-3 * lower_s) << rate;
+    }
   }
 }
 
