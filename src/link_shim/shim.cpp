@@ -2,17 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <new>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "fabric/pacer.hpp"
-#include "thinwire/base/error.hpp"
+#include "link_shim/agreement.hpp"
+#include "link_shim/world.hpp"
 #include "thinwire/base/units.hpp"
 
 namespace thinwire::link_shim {
@@ -23,39 +22,6 @@ using std::chrono::steady_clock;
 // Between two looks at MPI while time passes: others' transfers may need this rank's help.
 constexpr std::chrono::microseconds kProgressStep{250};
 constexpr std::chrono::microseconds kPause{50};
-
-int world_rank() {
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-int world_size() {
-  int size = 0;
-  PMPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
-void say(const std::string& text) {
-  fmt::print(stderr, "thinwire_link: {}\n", text);
-  std::fflush(stderr);
-}
-
-/// The clock is one host's.
-void require_one_host() {
-  MPI_Comm host = MPI_COMM_NULL;
-  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-  std::array<int, 2> mine = {0, 0}, sum = {0, 0};
-  int rank = 0, size = 0;
-  PMPI_Comm_rank(host, &rank);
-  PMPI_Comm_size(host, &size);
-  PMPI_Comm_free(&host);
-  mine = {rank == 0 ? 1 : 0, size == world_size() ? 0 : 1};
-  PMPI_Allreduce(mine.data(), sum.data(), 2, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  require_input(sum[0] == 1,
-                "the {} ranks are on {} hosts, whose clocks differ: start them all on one host",
-                world_size(), sum[0]);
-}
 
 /// One number that all ranks map.
 std::pair<MPI_Win, std::atomic<double>*> make_medium() {
@@ -84,8 +50,9 @@ double now_s() {
 }
 
 std::unique_ptr<Shim>& Shim::instance() {
-  static std::unique_ptr<Shim> shim;
-  return shim;
+  // Never destroyed at exit: a rank that exits without MPI_Finalize must not wait for the others.
+  static auto* const shim = new std::unique_ptr<Shim>;
+  return *shim;
 }
 
 Shim* Shim::active() {
@@ -93,20 +60,13 @@ Shim* Shim::active() {
 }
 
 void Shim::begin() {
-  try {
-    const Settings settings = read_settings([](const char* name) { return std::getenv(name); });
-    if (settings.link) {
-      instance() = std::make_unique<Shim>(settings);
-      instance()->adopt(MPI_COMM_WORLD);
-    } else if (world_rank() == 0) {
-      say("THINWIRE_RATE is not set, messages pass unshaped (write THINWIRE_RATE=10Mbps, or "
-          "unlimited for a latency alone)");
-    }
-  } catch (const std::exception& error) {
-    if (world_rank() == 0) say(error.what());
-    // All ranks read the same settings; the others wait for the line to be out.
-    PMPI_Barrier(MPI_COMM_WORLD);
-    PMPI_Abort(MPI_COMM_WORLD, 2);
+  Settings settings = agreed_settings();
+  if (settings.link) {
+    instance() = std::make_unique<Shim>(std::move(settings));
+    instance()->adopt(MPI_COMM_WORLD);
+  } else if (world_rank() == 0) {
+    say("THINWIRE_RATE is not set, messages pass unshaped (write THINWIRE_RATE=10Mbps, or "
+        "unlimited for a latency alone)");
   }
 }
 
@@ -117,8 +77,6 @@ void Shim::end() {
 }
 
 Shim::Shim(Settings settings) : settings_(std::move(settings)) {
-  const fabric::LinkModel checked(*settings_.link, world_size());
-  require_one_host();
   std::atomic<double>* medium_free_s = nullptr;
   if (settings_.link->topology == fabric::Topology::shared)
     std::tie(medium_window_, medium_free_s) = make_medium();
