@@ -14,7 +14,7 @@ namespace {
 /// The shadow for a message that this rank sends to `to`; null when it passes unshaped.
 std::shared_ptr<Shadow> shadow_towards(MPI_Comm comm, int to) {
   if (Shim::active() == nullptr || to == MPI_PROC_NULL) return nullptr;
-  std::shared_ptr<Shadow> shadow = Shim::active()->shadow_of(comm);
+  const std::shared_ptr<Shadow> shadow = Shim::active()->shadow_of(comm);
   return shadow != nullptr && shadow->rank() != to ? shadow : nullptr;
 }
 

@@ -53,7 +53,7 @@ class Statuses {
 
 int wait_all(Shim& shim, Array requests, MPI_Status* statuses) {
   std::vector<std::shared_ptr<Operation>> operations;
-  for (const MPI_Request request : requests) operations.push_back(shim.requests().take(request));
+  for (MPI_Request request : requests) operations.push_back(shim.requests().take(request));
   const auto count = static_cast<int>(requests.size());
   const Statuses used(statuses, count);
   const int code = PMPI_Waitall(count, requests.data(), used.data());
@@ -186,8 +186,7 @@ int MPI_Start(MPI_Request* request) {
 
 int MPI_Startall(int count, MPI_Request* requests) {
   if (Shim::active() != nullptr)
-    for (const MPI_Request request : array_of(count, requests))
-      Shim::active()->requests().start(request);
+    for (MPI_Request request : array_of(count, requests)) Shim::active()->requests().start(request);
   return PMPI_Startall(count, requests);
 }
 
