@@ -99,21 +99,22 @@ std::vector<LinkTiming> time_all_gathers(fabric::Transport& transport, const Lin
   const bool is_contended =
       fabric::is_wall_clock(setting.clock) &&
       harness::is_contended(placements(transport, setting.devices, 1, setting.clock), 1);
-  const int iterations = setting.warmup + setting.iterations;
-  const double rounds = static_cast<double>(iterations) * static_cast<double>(sizes.size());
+  // Sizes take turns, so that a machine that is busy for a while is so for all.
+  const int rounds = setting.warmup + setting.iterations;
+  const double total = static_cast<double>(rounds) * static_cast<double>(sizes.size());
   double done = 0;
-  std::vector<LinkTiming> timings;
-  for (const std::int64_t bytes : sizes) {
-    std::vector<double> own_s;
-    for (int i = 0; i < iterations; ++i) {
-      const double took_s =
-          time_once(*fabric, std::span(mine).first(static_cast<std::size_t>(bytes)), all, i);
-      if (i >= setting.warmup) own_s.push_back(took_s);
-      on_progress(++done / rounds);
+  std::vector<std::vector<double>> own_s(sizes.size());
+  for (int round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const auto payload = std::span(mine).first(static_cast<std::size_t>(sizes[i]));
+      const double took_s = time_once(*fabric, payload, all, round);
+      if (round >= setting.warmup) own_s[i].push_back(took_s);
+      on_progress(++done / total);
     }
-    timings.push_back({bytes, all_gather_formula_s(setting.link, setting.devices, bytes),
-                       summarize(latest_of_all(transport, own_s)), is_contended});
-  }
+  std::vector<LinkTiming> timings;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    timings.push_back({sizes[i], all_gather_formula_s(setting.link, setting.devices, sizes[i]),
+                       summarize(latest_of_all(transport, own_s[i])), is_contended});
   return timings;
 }
 

@@ -51,8 +51,6 @@ def test_several_devices_have_a_link(clock, thinwire, calibrate):
     assert done.returncode == 0, done.stderr
     link = profile_in(thinwire)["link"]
     assert link["topology"] == "unicast"
-    if clock == "throttled":  # paced: never much faster than told; how much slower is the machine's
-        assert link["rate_bit_per_s"] < 1.3 * 20e6
     assert "fit:" in done.stdout
 
 
