@@ -8,7 +8,8 @@ target_compile_options(thinwire_warnings INTERFACE
 include(GNUInstallDirs)
 
 # thinwire_add_room(<room> SOURCES <files> [LINKS <targets>] [PRIVATE_LINKS <targets>])
-# One static library thinwire::<room>, here and where it is installed; LINKS are the rooms its headers may include.
+# One static library thinwire::<room>, here and where it is installed; LINKS are the rooms its
+# headers may include.
 function(thinwire_add_room room)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   add_library(thinwire_${room} STATIC ${ARG_SOURCES})

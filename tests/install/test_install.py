@@ -1,4 +1,4 @@
-"""What `cmake --install` puts somewhere serves a program outside the tree: examples/own-strategy."""
+"""What `cmake --install` installs serves a program outside the tree: examples/own-strategy."""
 
 import json
 import os
@@ -78,8 +78,6 @@ def test_the_strategy_counts_what_it_predicts(own_strategy, tmp_path, model):
     for record in found:
         assert record["spec"]["strategy"] == "halfrate"
         assert record["checks"]["counted_equals_predicted"] is True
-        workspace = record["memory"]["activations_bytes"]
-        assert workspace > 0
 
 
 def test_it_sends_every_second_row(own_strategy, tmp_path):
