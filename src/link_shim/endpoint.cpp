@@ -22,7 +22,8 @@ Endpoint::Endpoint(fabric::Link link, int node, std::atomic<double>* medium_free
 }
 
 Stamp Endpoint::send(int to, std::int64_t bytes, double now_s) {
-  const double duration_s = link_.between(node_, to).seconds_for(8.0 * static_cast<double>(bytes));
+  const auto bits = 8.0 * static_cast<double>(link_.bytes_on_link(bytes));
+  const double duration_s = link_.between(node_, to).seconds_for(bits);
   Stamp stamp{std::max(now_s, transmitter_free_s_), duration_s};
   if (link_.topology == Topology::shared) {
     double free_s = medium_free_s_->load();

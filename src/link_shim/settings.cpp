@@ -33,6 +33,7 @@ Settings read_settings(const std::function<const char*(const char*)>& variable) 
   link.rates = read(variable, "THINWIRE_RATE", link.rates, fabric::parse_rates);
   link.latency = read(variable, "THINWIRE_LATENCY", link.latency, Seconds::parse);
   link.topology = read(variable, "THINWIRE_TOPOLOGY", link.topology, fabric::parse_topology);
+  link.overhead = read(variable, "THINWIRE_OVERHEAD", link.overhead, fabric::parse_overhead);
   settings.report = read(variable, "THINWIRE_REPORT", settings.report, parse_switch);
   if (variable("THINWIRE_RATE") != nullptr) settings.link = link;
   return settings;

@@ -12,7 +12,7 @@ struct Settings {
   bool report = false;
 };
 
-/// Reads THINWIRE_RATE, THINWIRE_LATENCY, THINWIRE_TOPOLOGY and THINWIRE_REPORT through `variable`,
+/// Reads THINWIRE_RATE, _LATENCY, _TOPOLOGY, _OVERHEAD and THINWIRE_REPORT through `variable`,
 /// which gives a variable's value or null. Throws InputError that names variable, value and reason.
 Settings read_settings(const std::function<const char*(const char*)>& variable);
 

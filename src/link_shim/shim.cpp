@@ -114,7 +114,7 @@ std::shared_ptr<Shadow> Shim::shadow_of(MPI_Comm communicator) const {
 Stamp Shim::reserve(int to, std::int64_t bytes) {
   const std::lock_guard lock(mutex_);
   ++messages_;
-  link_bits_ += 8 * bytes;
+  link_bits_ += 8 * settings_.link->bytes_on_link(bytes);
   return endpoint_->send(to, bytes, now_s());
 }
 

@@ -37,6 +37,15 @@ TEST(Endpoint, AMessageRunsAtTheSlowerEnd) {
   EXPECT_DOUBLE_EQ(endpoint.send(2, 1000, 0).duration_s, 1);
 }
 
+TEST(Endpoint, PacketHeadersTravelToo) {
+  fabric::Link link = slow_link(Topology::unicast);
+  link.overhead = {.header_bytes = 100, .payload_bytes = 400};
+  Endpoint endpoint(link, 0, nullptr);
+
+  EXPECT_DOUBLE_EQ(endpoint.send(1, 1000, 0).duration_s, 1.3);  // three packets
+  EXPECT_DOUBLE_EQ(endpoint.send(1, 0, 0).duration_s, 0);
+}
+
 TEST(Endpoint, AUnicastPortTakesOneMessageAtATime) {
   Endpoint unicast(slow_link(Topology::unicast), 0, nullptr);
   Endpoint broadcast(slow_link(Topology::broadcast), 0, nullptr);
