@@ -54,14 +54,16 @@ class RadioMeter {
 
   void send(std::size_t from, std::int64_t bytes, Rate rate) {
     if (from == terminal()) return;
-    loads_[from].sent_bits += 8 * bytes;
-    loads_[from].transmit_s += rate.seconds_for(8.0 * static_cast<double>(bytes));
+    const std::int64_t bits = 8 * link_.bytes_on_link(bytes);
+    loads_[from].sent_bits += bits;
+    loads_[from].transmit_s += rate.seconds_for(static_cast<double>(bits));
   }
 
   void receive(std::size_t to, std::int64_t bytes, Rate rate) {
     if (to == terminal()) return;
-    loads_[to].received_bits += 8 * bytes;
-    loads_[to].receive_s += rate.seconds_for(8.0 * static_cast<double>(bytes));
+    const std::int64_t bits = 8 * link_.bytes_on_link(bytes);
+    loads_[to].received_bits += bits;
+    loads_[to].receive_s += rate.seconds_for(static_cast<double>(bits));
   }
 
   const fabric::Link& link_;

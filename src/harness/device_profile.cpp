@@ -6,12 +6,11 @@
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/json.hpp"
 #include "thinwire/fabric/link.hpp"
+#include "thinwire/harness/calibration.hpp"
 #include "thinwire/harness/spec_text.hpp"
 
 namespace thinwire::harness {
 namespace {
-
-constexpr std::string_view kProfileSchema = "thinwire.profile/1";
 
 /// object.key, or null.
 const Json& at_or_null(const Json& object, const char* key) {
@@ -63,6 +62,11 @@ KeyValues link_from_json(const Json& link) {
     require_input(topology.is_string(), "link.topology is a name, not {}", topology.dump());
     fabric::parse_topology(topology.get<std::string>());
     options.emplace_back("topology", topology.get<std::string>());
+  }
+  if (const Json& overhead = at_or_null(link, "overhead"); !overhead.is_null()) {
+    require_input(overhead.is_string(), "link.overhead is a text, not {}", overhead.dump());
+    fabric::parse_overhead(overhead.get<std::string>());
+    options.emplace_back("overhead", overhead.get<std::string>());
   }
   return options;
 }

@@ -13,9 +13,10 @@ namespace {
 constexpr std::array<std::string_view, 3> kObjectives = {"latency", "energy", "bits"};
 
 /// What all strategies have in common.
-constexpr std::array<std::string_view, 14> kOfAllStrategies = {
-    "model",        "tokens",     "devices",     "threads", "device-gflops", "slowness", "memory",
-    "device-power", "idle-power", "radio-power", "rate",    "latency",       "topology", "io"};
+constexpr std::array<std::string_view, 15> kOfAllStrategies = {
+    "model",    "tokens",  "devices",      "threads",    "device-gflops",
+    "slowness", "memory",  "device-power", "idle-power", "radio-power",
+    "rate",     "latency", "topology",     "overhead",   "io"};
 
 /// And what narrows the choice.
 constexpr std::array<std::string_view, 14> kOfSome = {

@@ -82,12 +82,13 @@ def test_a_budget_that_nothing_meets_leaves_no_best(thinwire):
 
 
 def test_a_profile_gives_rates_memory_and_link(plan, write_document):
-    link = {"rate_bit_per_s": 2e7, "latency_s": 0.001, "topology": "broadcast", "overhead": None}
+    link = {"rate_bit_per_s": 2e7, "latency_s": 0.001, "topology": "broadcast", "overhead": "tcp"}
     file = write_document(profile(link=link, memory_bytes=2 * 10**9))
 
     made = plan("plan", "--profile", file, "--devices", "2", "--strategy", "single,voltage")
 
-    assert made["link"] == {"rate_bit_per_s": 2e7, "latency_s": 0.001, "topology": "broadcast"}
+    assert made["link"] == {**link, "overhead": made["link"]["overhead"]}
+    assert made["candidates"][0]["run"]["overhead"] == "66B/1448B"
     voltage = next(c for c in made["candidates"] if c["options"]["strategy"] == "voltage")
     expected = [20 + 140 * (rows - 1) / 196 for rows in voltage["rows"]]
     assert voltage["device_gflops"] == pytest.approx(expected)

@@ -51,6 +51,16 @@ TEST(RadioLoads, UnicastAndSharedSendACopyAPeer) {
   }
 }
 
+TEST(RadioLoads, HeadersOfPacketsTravelToo) {
+  fabric::Link link = link_of(fabric::Topology::broadcast);
+  link.overhead = {.header_bytes = 25, .payload_bytes = 100};
+
+  const auto radio = loads(exchange_of(Kind::all_gather, {125, 0, 0}), link);
+
+  EXPECT_EQ(radio[0].sent_bits, 8 * (125 + 2 * 25));
+  EXPECT_DOUBLE_EQ(radio[1].receive_s, 1.4);
+}
+
 TEST(RadioLoads, ATransferRunsAtTheSlowerEnd) {
   const Prediction prediction = exchange_of(Kind::all_gather, {125, 0, 0});
 

@@ -17,7 +17,7 @@ Json document() {
     "device": {"model": "vit-base-16", "threads": 1, "memory_bytes": 1000000000,
                "gflops_by_rows": [{"rows": 100, "gflops": 40}, {"rows": 10, "gflops": 20}]},
     "link": {"rate_bit_per_s": 1e7, "latency_s": 0.002, "topology": "broadcast",
-             "overhead": null}})");
+             "overhead": "tcp"}})");
 }
 
 TEST(DeviceProfile, InterpolatesBetweenRowsAndStopsAtTheEnds) {
@@ -45,7 +45,8 @@ TEST(DeviceProfile, ReadsMemoryAndLinkWhereTheyWereMeasured) {
   const RunSpec spec = make_run_spec(whole.link);
   EXPECT_EQ(spec.links().front(), (fabric::Link{.rates = {Rate::parse("10Mbps")},
                                                 .latency = Seconds(0.002),
-                                                .topology = fabric::Topology::broadcast}));
+                                                .topology = fabric::Topology::broadcast,
+                                                .overhead = fabric::kTcpOverhead}));
 
   Json without = document();
   without["link"] = nullptr;
@@ -74,6 +75,7 @@ TEST(DeviceProfile, SaysWhatIsWrongWithAFile) {
         Change{[](Json& d) { d["device"]["gflops_by_rows"][0]["rows"] = 10; }, "10 rows twice"},
         Change{[](Json& d) { d["device"]["memory_bytes"] = -1; }, "memory_bytes"},
         Change{[](Json& d) { d["link"]["topology"] = "ring"; }, "topology=ring"},
+        Change{[](Json& d) { d["link"]["overhead"] = "udp"; }, "udp"},
         Change{[](Json& d) { d["link"]["rate_bit_per_s"] = "fast"; }, "rate_bit_per_s"}})
     EXPECT_TRUE(mentions(refusal(change), {expected}));
 }

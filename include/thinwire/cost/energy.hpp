@@ -10,7 +10,7 @@ namespace thinwire::cost {
 
 /// What one device's radio does in one iteration.
 struct RadioLoad {
-  std::int64_t sent_bits = 0;  ///< copies included: under unicast and shared one a receiver
+  std::int64_t sent_bits = 0;  ///< copies (unicast, shared: one a receiver) and headers
   std::int64_t received_bits = 0;
   double transmit_s = 0, receive_s = 0;  ///< bits / rate, at the rate of each transfer; 0 unlimited
 };
