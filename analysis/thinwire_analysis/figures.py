@@ -1,5 +1,6 @@
 """Makes and saves figures: without a display, one look for all."""
 
+import math
 import textwrap
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from matplotlib import pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
 ERROR_BAR = {"elinewidth": 0.8, "ecolor": "#555555", "capsize": 1.5}
+# A decade must be this long for labels at its 2 and 5.
+MINOR_INCHES = {"x": 1.4, "y": 0.6}
 LEGEND_ROW_INCHES = 0.17
 LEGEND_MARGIN_INCHES = 0.12
 # Text stays text: it scales with the page, can be searched, and takes the reader's colours.
@@ -89,12 +92,12 @@ def _save(figure, sheet):
 
 
 def use_log_scale(axis, which):
-    """A logarithmic x or y axis with plain numbers; 2 and 5 are labelled on short ranges too."""
+    """A logarithmic x or y axis with plain numbers; 2 and 5 are labelled where there is room."""
     getattr(axis, f"set_{which}scale")("log")
     scale = getattr(axis, f"{which}axis")
     low, high = sorted(getattr(axis, f"get_{which}lim")())
     scale.set_major_formatter(FuncFormatter(_plain))
-    short = low > 0 and high / low < 200
+    short = low > 0 and _inches(axis, which) > MINOR_INCHES[which] * math.log10(high / low)
     scale.set_minor_locator(LogLocator(subs=(2, 5) if short else ()))
     scale.set_minor_formatter(FuncFormatter(_plain) if short else NullFormatter())
     major = {name: matplotlib.rcParams[f"{which}tick.major.{name}"] for name in ("size", "pad")}
@@ -102,6 +105,13 @@ def use_log_scale(axis, which):
         which="minor", labelsize=matplotlib.rcParams[f"{which}tick.labelsize"],
         length=major["size"], pad=major["pad"],
     )  # fmt: skip
+
+
+def _inches(axis, which):
+    place = axis.get_position()
+    if which == "x":
+        return place.width * axis.figure.get_figwidth()
+    return place.height * axis.figure.get_figheight()
 
 
 def _plain(value, _position):

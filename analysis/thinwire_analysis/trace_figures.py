@@ -58,7 +58,8 @@ def _ratio_bars(axis, groups, levels, title):
         places = np.arange(len(levels)) + (index - (len(groups) - 1) / 2) * width
         colour = palette.VARIANT_COLOURS[index % len(palette.VARIANT_COLOURS)]
         axis.bar(places, ratios, width, label=label, color=colour)
-    axis.set_xticks(range(len(levels)), [f"K = {k}" for k in levels])
+    axis.set_xticks(range(len(levels)), [f"{k}" for k in levels])
+    axis.set_xlabel("K (codewords in use)")
     axis.set_title(title, fontsize=10)
     axis.set_ylabel("uncompressed / compressed bits")
     axis.grid(axis="y", alpha=0.3)
@@ -91,7 +92,7 @@ def _breakdown_panel(axis, frame):
     low, middle, high = (1e3 * frame[name] for name in ("p10_s", "p50_s", "p90_s"))
     ends = np.maximum(compute + wait, high)
     most = _longest_shown(ends.to_numpy())
-    axis.set_xlim(0, 1.25 * most)
+    axis.set_xlim(0, 1.35 * most)
     if (high > low).any():
         axis.errorbar(
             middle.to_numpy(), places, xerr=[(middle - low).tolist(), (high - middle).tolist()],
@@ -100,8 +101,8 @@ def _breakdown_panel(axis, frame):
     for place, (total, end) in enumerate(zip(compute + wait, ends)):
         style = {"va": "center", "fontsize": 7}
         text = f"{total:.4g} ms" if total < 1000 else f"{total:.0f} ms"
-        if end > 1.2 * most:
-            axis.text(1.23 * most, place, f"{text} (cut)", color="white", ha="right", **style)
+        if end > 1.3 * most:
+            axis.text(1.33 * most, place, f"{text} (cut)", color="white", ha="right", **style)
         else:
             axis.text(end + 0.015 * most, place, text, **style)
     axis.set_yticks(places, frame.label, fontsize=8)

@@ -18,6 +18,7 @@ THEMED = {
     "#555555": "soft",
     "#b0b0b0": "grid",
     "#0072b2": "blue",
+    "#56b4e9": "sky",
     "#d55e00": "red",
     "#cc79a7": "pink",
     "#009e73": "green",

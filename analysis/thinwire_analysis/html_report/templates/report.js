@@ -23,23 +23,23 @@
 // Tables: a click on a column's header sorts by it, the next click turns the order round.
 (() => {
   const NONE = new Set(["", "–", "-"]);
+  // The number that a text begins with; NaN leaves the order to the text.
   const number = (text) => {
     const match = /^[+-]?\d+(\.\d+)?/.exec(text);
     return match ? Number(match[0]) : NaN;
   };
   const text = (row, column) => row.cells[column].textContent.trim();
-  const isNumber = (value) => NONE.has(value) || /^[+-]?\d+(\.\d+)?( \w?bps| Mbps.*)?$/.test(value);
+  const isNumber = (value) => NONE.has(value) || /^[+-]?\d+(\.\d+)?$/.test(value);
 
   const sort = (table, header, column) => {
     const ascending = header.getAttribute("aria-sort") !== "ascending";
     for (const other of header.parentElement.cells) other.setAttribute("aria-sort", "none");
     header.setAttribute("aria-sort", ascending ? "ascending" : "descending");
     const rows = [...table.tBodies[0].rows];
-    const numeric = rows.every((row) => isNumber(text(row, column)));
     const compare = (a, b) => {
       const [x, y] = [text(a, column), text(b, column)];
       if (NONE.has(x) || NONE.has(y)) return NONE.has(x) - NONE.has(y);  // last in both orders
-      const order = numeric ? number(x) - number(y) : x.localeCompare(y, "en", { numeric: true });
+      const order = number(x) - number(y) || x.localeCompare(y, "en", { numeric: true });
       return ascending ? order : -order;
     };
     table.tBodies[0].append(...rows.sort(compare));
