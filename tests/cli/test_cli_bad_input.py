@@ -60,6 +60,10 @@ BAD_OPTIONS = {
         (*VIT, "--threads", "100000"),
         ("--threads", "100000", "1024"),
     ),
+    "more devices than anybody has": (
+        ("--model", "bert-base", "--strategy", "voltage", "--devices", "2000000000"),
+        ("--devices", "2000000000", "at most 10000"),
+    ),
     "more tokens than fit anywhere": (
         ("--model", "bert-base", "--tokens", "99999999999999"),
         ("--tokens", "99999999999999", "at most"),
