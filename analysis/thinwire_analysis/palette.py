@@ -30,7 +30,7 @@ VARIANT_MARKERS = "o^Dvsp*h"
 SERIES = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9")  # of one quantity
 COMPUTE, WAIT, TRANSFER = "#0072B2", "#D55E00", "#F0E442"
 HIDDEN = "#F0E442"
-FAINTEST = 0.35
+FAINTEST = 0.45
 # For what is no strategy: variants of the only one in a figure, numbers of devices.
 VARIANT_COLOURS = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#332288", "#999933",
