@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 [ $# -eq 0 ] || { sed -n '2,4p' tests/run.sh >&2; exit 2; }
 source scripts/setup.sh
 
-install_packages
+install_packages scripts/debian-packages.txt tests/debian-packages.txt
 make_python_environment
 build_release
 
@@ -17,9 +17,10 @@ say "ctest: tests of one process"
 ctest --preset release --no-tests=error --label-exclude mpi --parallel 2 || status=1
 say "ctest: tests under mpirun, one at a time"
 ctest --preset release --no-tests=error --label-regex mpi --parallel 1 || status=1
-say "pytest: analysis and command line"
+say "pytest: analysis, command line, jobs, installation"
 THINWIRE="$PWD/$thinwire" PYTHONPATH="$PWD/analysis" \
-  "$python" -m pytest -q -p no:cacheprovider --rootdir=. analysis/tests tests/cli || status=1
+  "$python" -m pytest -q -p no:cacheprovider --rootdir=. \
+  analysis/tests tests/cli tests/jobs tests/install || status=1
 say "sanitizers"
 tests/sanitize.sh || status=1
 exit "$status"

@@ -56,14 +56,15 @@ std::string default_groups(const model::ModelConfig& config) {
 }
 
 /// Every level of the strategy's codebook.
-std::string all_levels(const KeyValues& options, const model::ModelConfig& config) {
+std::string all_levels(const KeyValues& options, const model::ModelConfig& config,
+                       FingerprintCache& fingerprints) {
   RunSpec spec = make_run_spec(options);
-  return fmt::format("0..{}", resolve_codebook(spec, config)->levels.size() - 1);
+  return fmt::format("0..{}", resolve_codebook(spec, config, fingerprints)->levels.size() - 1);
 }
 
 /// The options of a strategy with lists of what is open.
 KeyValues options_for(std::string_view name, const KeyValues& given,
-                      const model::ModelConfig& config) {
+                      const model::ModelConfig& config, FingerprintCache& fingerprints) {
   const StrategyTraits traits = traits_of(name);
   KeyValues options{{"strategy", std::string(name)}};
   for (const auto& [option, value] : given)
@@ -75,7 +76,7 @@ KeyValues options_for(std::string_view name, const KeyValues& given,
     set(options, "groups", default_groups(config));
   const bool has_levels = traits.has_codebooks() && !traits.has_groups();
   if (has_levels && !has(options, "level") && !has(options, "active-codewords"))
-    set(options, "level", all_levels(options, config));
+    set(options, "level", all_levels(options, config, fingerprints));
   return options;
 }
 
@@ -120,7 +121,8 @@ class Collector {
       if (name == "single")
         add_single();
       else
-        for (const RunSpec& spec : expand(options_for(name, given_, config_))) add(spec);
+        for (const RunSpec& spec : expand(options_for(name, given_, config_, fingerprints_)))
+          add(spec);
     } catch (const InputError& error) {
       refuse(name, error.what());
     }
@@ -131,7 +133,7 @@ class Collector {
   void add_single() {
     const std::size_t device = fastest_device(base_, rates_, default_tokens(base_, config_));
     KeyValues options;
-    for (const auto& [option, value] : options_for("single", given_, config_))
+    for (const auto& [option, value] : options_for("single", given_, config_, fingerprints_))
       options.emplace_back(option, value_of(option, value, device));
     set(options, "devices", "1");
     set(options, "partition", "paper");
@@ -147,7 +149,7 @@ class Collector {
 
   void add(RunSpec spec) {
     const Index tokens = default_tokens(spec, config_);
-    resolve_codebook(spec, config_);
+    resolve_codebook(spec, config_, fingerprints_);
     if (spec.compression_rate) {
       spec.segments = segments_for(spec, tokens);
       spec.compression_rate.reset();
@@ -174,6 +176,7 @@ class Collector {
   const RunSpec& base_;
   const DeviceRates& rates_;
   const model::ModelConfig& config_;
+  FingerprintCache fingerprints_;
   std::set<std::pair<PartitionPolicy, Index>> segments_;
   std::vector<Candidate> candidates_;
 };
