@@ -80,7 +80,7 @@ void write_once(int descriptor, std::string_view text, const std::filesystem::pa
                 off_t size_before) {
   const ssize_t written = ::write(descriptor, text.data(), text.size());
   if (written == static_cast<ssize_t>(text.size())) return;
-  const std::string why = written < 0 ? std::strerror(errno) : "the disk took only a part of it";
+  const std::string why = written < 0 ? std::strerror(errno) : "no room for the whole record";
   // What has been written of it would look like a killed run's; leave nothing instead.
   const bool is_clean = ::ftruncate(descriptor, size_before) == 0;
   throw Error(fmt::format("cannot append to {}: {}{}", file.string(), why,

@@ -21,6 +21,11 @@ def process_table():
         yield int(stat.parent.name), int(fields[1]), int(fields[3]), fields[0]
 
 
+def alive(pids):
+    """Those that still run; an ended one that nobody has waited for does not."""
+    return [pid for pid, _, _, state in process_table() if pid in pids and state != "Z"]
+
+
 def descendants(pid):
     """All processes below `pid`, itself left out."""
     table = list(process_table())
@@ -47,10 +52,10 @@ def ranks_of(pid):
 def kill_session(leader, signal_number):
     """Every process of the session that a test made with start_new_session."""
     while True:
-        alive = [pid for pid, _, session, state in process_table() if session == leader and state != "Z"]
-        if not alive:
+        members = [pid for pid, _, session, _ in process_table() if session == leader]
+        if not alive(members):
             return
-        for pid in alive:
+        for pid in members:
             try:
                 os.kill(pid, signal_number)
             except ProcessLookupError:

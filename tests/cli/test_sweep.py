@@ -7,7 +7,7 @@ import time
 
 import jsonschema
 import pytest
-from processes import descendants, kill_session
+from processes import alive, descendants, kill_session
 
 FAST = {"iterations": 1, "warmup": 0, "clock": "modelled", "device-gflops": 1}
 
@@ -196,7 +196,7 @@ def test_a_second_job_under_mpirun_is_refused_too(thinwire, vit_tiny, write_docu
 def test_a_sweep_killed_at_random_moments_ends_with_every_point_once(
     thinwire, vit_tiny, write_document, schema
 ):
-    document = matrix_of(vit_tiny, strategy=["voltage", "prism"], devices=[2, 3], segments=[2])
+    document = matrix_of(vit_tiny, strategy=["prism"], devices=[2, 3], segments=[1, 2])
     document["base"]["repeat"] = "0..5"
     document["base"]["iterations"] = 60
     document = write_document(document)
@@ -243,7 +243,7 @@ def test_a_stopped_sweep_ends_its_ranks_and_says_how_to_go_on(
     assert f"stopped by {stop.name}; 1 of 2 points are not run yet" in text
     assert "goes on" in text
     assert len(ranks) >= 3  # mpirun and two ranks
-    assert not [pid for pid in ranks if os.path.exists(f"/proc/{pid}")]
+    sweep.wait_for(lambda: not alive(ranks))
     assert len(thinwire.read("result.jsonl")) == 1
 
 
