@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <exception>
 
 #include "command.hpp"
 #include "launcher.hpp"
@@ -47,10 +48,14 @@ void run_point(harness::Session& session, const harness::Point& point) {
   if (!result) return;
   progress->finish_point();
   const Json record = harness::to_json(*result);
-  // People first: a full disk takes no record, but need not hide what was measured.
+  try {
+    if (file) file->append(record);
+  } catch (const std::exception&) {
+    print_record(record);  // a full disk takes no record, but need not hide what was measured
+    std::fflush(stdout);
+    throw;
+  }
   if (point.spec.json != "-") print_record(record);
-  std::fflush(stdout);
-  if (file) file->append(record);
 }
 
 }  // namespace
