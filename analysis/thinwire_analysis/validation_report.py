@@ -40,7 +40,7 @@ def media_table(links, media):
                 {
                     "medium": name,
                     "points": len(errors),
-                    "median |error| (%)": f"{errors.abs().median():.2f}",
+                    "median, absolute (%)": f"{errors.abs().median():.2f}",
                     "smallest (%)": f"{errors.min():+.2f}",
                     "largest (%)": f"{errors.max():+.2f}",
                 }

@@ -5,9 +5,11 @@
 # results/validation/. Run it on a machine that does nothing else: throttled and kernel-shaped links
 # are measured in real time.
 #
-# Usage: experiments/validation/run.sh [--quick] [--resume]
-#   --quick   fewer points and iterations, under results/validation-quick/
-#   --resume  keep the parts that an interrupted study has finished
+# Usage: experiments/validation/run.sh [--quick] [--resume] [--realtime]
+#   --quick     fewer points and iterations, under results/validation-quick/
+#   --resume    keep the parts that an interrupted study has finished
+#   --realtime  measure at real-time priority (needs root), where other processes cannot be stopped;
+#               they get little of the processors meanwhile
 # Exit status: 0 all checks pass, 1 one fails, 2 bad usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -16,7 +18,7 @@ source scripts/setup.sh
 devices=(2 3 4) rates=(1 10 50 100 200) iterations=7
 sizes=(14 58 242 1004 4171 17324 71962 300000) # 107 bits are 14 B
 run_rates=10Mbps,100Mbps run_iterations=15
-results=results/validation resume=no
+results=results/validation resume=no priority=()
 for option in "$@"; do
   case "$option" in
     --quick)
@@ -24,10 +26,13 @@ for option in "$@"; do
       results=results/validation-quick
       ;;
     --resume) resume=yes ;;
+    --realtime) priority=(chrt --rr 1) ;;
     *) sed -n '/^# Usage/,/^# Exit/s/^# \{0,1\}//p' experiments/validation/run.sh >&2; exit 2 ;;
   esac
 done
-readonly devices rates iterations sizes run_rates run_iterations results resume
+readonly devices rates iterations sizes run_rates run_iterations results resume priority
+[ "${#priority[@]}" -eq 0 ] || "${priority[@]}" true 2>/dev/null ||
+  { echo "error: --realtime: this user may not raise priorities (run as root)" >&2; exit 2; }
 
 # A point may take this long by formula: its iterations end within some 10 s.
 readonly longest_s=1.25 warmup=2
@@ -44,7 +49,7 @@ sizes_for() {
 # part <name>: whether this part has to be measured; one that was finished has a mark
 part() {
   [ ! -e "$results/$1.done" ] || return 1
-  printf '%s\n' "$1"
+  printf '%s, after %d s\n' "$1" "$((SECONDS - started))"
 }
 finish() { touch "$results/$1.done"; }
 
@@ -52,7 +57,7 @@ finish() { touch "$results/$1.done"; }
 link_check() {
   local clock=$1 count=$2 mbps=$3
   shift 3
-  "$@" "$thinwire" link-check --clock "$clock" --devices "$count" --rate "${mbps}Mbps" \
+  "${priority[@]}" "$@" "$thinwire" link-check --clock "$clock" --devices "$count" --rate "${mbps}Mbps" \
     --overhead tcp --sizes "$(sizes_for "$count" "$mbps")" --iterations "$iterations" \
     --warmup "$warmup" --json "$results/link-$clock.jsonl" >/dev/null ||
     die "link-check --clock $clock failed for P=$count at $mbps Mbps"
@@ -93,9 +98,9 @@ run_model() {
     --warmup 2 --iterations "$run_iterations")
   part "run-$strategy" || return 0
   for mbps in ${run_rates//,/ }; do
-    "${run[@]}" --clock emulated --rate "$mbps" --json "$results/runs-emulated.jsonl" >/dev/null ||
+    "${priority[@]}" "${run[@]}" --clock emulated --rate "$mbps" --json "$results/runs-emulated.jsonl" >/dev/null ||
       die "the emulated run of $strategy failed"
-    jobs/netns.sh --devices 2 --rate "$mbps" -- "${run[@]}" --clock native --rate "$mbps" \
+    "${priority[@]}" jobs/netns.sh --devices 2 --rate "$mbps" -- "${run[@]}" --clock native --rate "$mbps" \
       --json "$results/runs-native.jsonl" >/dev/null || die "the native run of $strategy failed"
   done
   finish "run-$strategy"
