@@ -3,23 +3,12 @@
 import json
 import os
 import subprocess
-from pathlib import Path
 
 import processes
 import pytest
+from places import BINARY, VIT_TINY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-BINARY = Path(os.environ.get("THINWIRE", REPOSITORY / "build/release/src/cli/thinwire")).resolve()
-SCHEMA = REPOSITORY / "schema" / "thinwire.result-1.schema.json"
-GOLDEN = REPOSITORY / "tests" / "data" / "golden"
-MODELS = GOLDEN / "models"
-VIT_TINY = MODELS / "vit-tiny"  # 17 tokens of width 48, 3 blocks
 TIMEOUT_S = 120
-
-
-def pytest_collection_modifyitems(items):
-    if not BINARY.exists() and items:
-        raise pytest.UsageError(f"no program {BINARY}: build the release preset or set THINWIRE")
 
 
 class Thinwire:
@@ -78,11 +67,6 @@ def write_document(tmp_path):
         return path
 
     return write
-
-
-@pytest.fixture(scope="session")
-def schema():
-    return json.loads(SCHEMA.read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,7 @@ import os
 import shutil
 
 import pytest
-from conftest import GOLDEN, MODELS
+from places import GOLDEN, MODELS
 
 VIT = ("--model", "vit-base-16")
 

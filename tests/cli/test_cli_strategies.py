@@ -5,7 +5,7 @@ import struct
 
 import jsonschema
 import pytest
-from conftest import GOLDEN, MODELS
+from places import GOLDEN, MODELS
 
 FAST = ("--iterations", "2", "--warmup", "0")
 MODEL_NAMES = ("vit-tiny", "bert-tiny", "gpt2-tiny", "vivit-tiny")

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import BINARY, MODELS
+from places import BINARY, MODELS
 
 SAMPLES = 24
 CODEWORDS = 16

@@ -4,7 +4,7 @@ import json
 
 import jsonschema
 import pytest
-from conftest import SCHEMA
+from places import SCHEMA
 from test_cli_bad_input import assert_refused
 
 FAST = ("--iterations", "3", "--warmup", "1")

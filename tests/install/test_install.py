@@ -1,17 +1,13 @@
 """What `cmake --install` installs serves a program outside the tree: examples/own-strategy."""
 
 import json
-import os
 import subprocess
-from pathlib import Path
 
 import pytest
+from places import BINARY, MODELS, REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-BINARY = Path(os.environ.get("THINWIRE", REPOSITORY / "build/release/src/cli/thinwire")).resolve()
 BUILD = BINARY.parents[2]
 EXAMPLE = REPOSITORY / "examples" / "own-strategy"
-MODELS = REPOSITORY / "tests" / "data" / "golden" / "models"
 TIMEOUT_S = 500
 
 

@@ -1,6 +1,5 @@
-"""A Slurm of three nodes on this machine for the tests, and the sweep that they submit to it."""
+"""A Slurm of three nodes on this machine for the tests."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -9,33 +8,11 @@ import time
 from pathlib import Path
 
 import pytest
+from places import JOBS
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-BINARY = Path(os.environ.get("THINWIRE", REPOSITORY / "build/release/src/cli/thinwire")).resolve()
-JOBS = REPOSITORY / "jobs"
 LOCAL_SLURM = JOBS / "local-slurm.sh"
 NEEDED = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "scancel", "scontrol")
 TIMEOUT_S = 120
-
-DEVICES = (2, 3)
-COMPRESSION_RATES = (2, 4)
-POINTS = {("single", 1, None)}
-POINTS |= {("voltage", devices, None) for devices in DEVICES}
-POINTS |= {("prism", devices, rate) for devices in DEVICES for rate in COMPRESSION_RATES}
-
-SWEEP = {
-    "THINWIRE": str(BINARY),
-    "MODEL": str(REPOSITORY / "tests/data/golden/models/vit-tiny"),
-    "DEVICES": ",".join(map(str, DEVICES)),
-    "COMPRESSION_RATES": ",".join(map(str, COMPRESSION_RATES)),
-    "RATES": "100Mbps",
-    "THREADS": "1",
-    "ITERATIONS": "2",
-    "WARMUP": "0",
-    "TIME_LIMIT": "00:10:00",
-}
-# Throttled senders make a point take a known time at least, whatever the machine: some 0.5 s.
-SLOW_SWEEP = {**SWEEP, "CLOCK": "throttled", "RATES": "1Mbps", "ITERATIONS": "15"}
 
 
 def missing_programs():
@@ -100,8 +77,6 @@ class Slurm:
 def slurm():
     if missing := missing_programs():
         pytest.skip(f"no {', '.join(missing)} (Debian: slurm-wlm, munge)")
-    if not BINARY.exists():
-        pytest.fail(f"no program {BINARY}: build the release preset or set THINWIRE")
     # A short path: the socket's may have 107 bytes.
     folder = Path(tempfile.mkdtemp(prefix="thinwire-slurm-"))
     slurm = Slurm(folder)
@@ -111,19 +86,3 @@ def slurm():
     finally:
         slurm(LOCAL_SLURM, "down")
         shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="session")
-def schema():
-    file = REPOSITORY / "schema" / "thinwire.result-1.schema.json"
-    return json.loads(file.read_text(encoding="utf-8"))
-
-
-def read_records(*files):
-    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
-    return [json.loads(line) for line in lines]
-
-
-def point_of(record):
-    spec = record["spec"]
-    return spec["strategy"], spec["devices"], record["traffic"]["compression_rate_requested"]

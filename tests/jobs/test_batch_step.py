@@ -1,7 +1,8 @@
 """thinwire in a batch script of one's own, where Slurm has set variables but launched no ranks."""
 
 import pytest
-from conftest import BINARY, SWEEP
+from job_sweep import SWEEP
+from places import BINARY
 
 VOLTAGE = f"{BINARY} run --model {SWEEP['MODEL']} --strategy voltage --iterations 1 --warmup 0"
 

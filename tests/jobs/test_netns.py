@@ -8,11 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
+from places import BINARY, JOBS, REPOSITORY, VIT_TINY
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-NETNS = REPOSITORY / "jobs" / "netns.sh"
-THINWIRE = Path(os.environ.get("THINWIRE", REPOSITORY / "build/release/src/cli/thinwire")).resolve()
-VIT_TINY = REPOSITORY / "tests" / "data" / "golden" / "models" / "vit-tiny"
+NETNS = JOBS / "netns.sh"
 TIMEOUT_S = 120
 
 UNSHARE = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child"]
@@ -94,7 +92,7 @@ def test_what_the_devices_exchange_crosses_their_cables(tmp_path):
     iterations, warmup = 4, 1
     done = netns(
         "--devices", 2, "--rate", "50Mbps:20Mbps", "--counters", tmp_path / "cables.json", "--",
-        THINWIRE, "run", "--model", VIT_TINY, "--strategy", "voltage", "--devices", 2,
+        BINARY, "run", "--model", VIT_TINY, "--strategy", "voltage", "--devices", 2,
         "--clock", "throttled", "--threads", 1, "--iterations", iterations, "--warmup", warmup,
         "--json", tmp_path / "record.jsonl",
     )  # fmt: skip

@@ -1,7 +1,8 @@
 """Jobs that are stopped, by whom ever, go on where they were: the same points, none twice."""
 
 import pytest
-from conftest import JOBS, POINTS, SLOW_SWEEP, point_of, read_records
+from job_sweep import POINTS, SLOW_SWEEP, point_of, read_records
+from places import JOBS
 
 SCRIPT = JOBS / "emulated.sbatch"
 

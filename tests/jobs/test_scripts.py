@@ -2,7 +2,8 @@
 
 import jsonschema
 import pytest
-from conftest import JOBS, POINTS, SWEEP, point_of, read_records
+from job_sweep import POINTS, SWEEP, point_of, read_records
+from places import JOBS
 
 LAUNCHERS = ("srun", "mpirun")
 

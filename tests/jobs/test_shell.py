@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import BINARY, JOBS, LOCAL_SLURM
+from places import BINARY, JOBS
 
 
 def run(*command, **environment):
@@ -51,18 +51,18 @@ def test_sweep_names_a_wrong_word():
 
 
 def test_up_refuses_a_second_slurm_in_the_same_folder(slurm):
-    done = slurm(LOCAL_SLURM, "up", check=False)
+    done = slurm(JOBS / "local-slurm.sh", "up", check=False)
 
     assert done.returncode == 1
     assert "it is up already" in done.stderr
-    assert "slurmctld  pid" in slurm(LOCAL_SLURM, "status").stdout
+    assert "slurmctld  pid" in slurm(JOBS / "local-slurm.sh", "status").stdout
 
 
 def test_run_shows_the_log_and_passes_on_the_status(slurm, tmp_path):
     script = tmp_path / "own.sbatch"
     script.write_text("#!/bin/bash\necho from the job\nexit 3\n", encoding="utf-8")
 
-    done = slurm(LOCAL_SLURM, "run", script, check=False)
+    done = slurm(JOBS / "local-slurm.sh", "run", script, check=False)
 
     assert done.returncode == 3
     assert "from the job" in done.stdout
@@ -71,8 +71,8 @@ def test_run_shows_the_log_and_passes_on_the_status(slurm, tmp_path):
 def test_down_without_up_is_no_error(tmp_path):
     folder = tmp_path / "none"
 
-    assert run(LOCAL_SLURM, "down", THINWIRE_SLURM_DIR=str(folder)).returncode == 0
-    status = run(LOCAL_SLURM, "status", THINWIRE_SLURM_DIR=str(folder))
+    assert run(JOBS / "local-slurm.sh", "down", THINWIRE_SLURM_DIR=str(folder)).returncode == 0
+    status = run(JOBS / "local-slurm.sh", "status", THINWIRE_SLURM_DIR=str(folder))
     assert status.returncode == 1
     assert "slurmctld  not running" in status.stdout
 
