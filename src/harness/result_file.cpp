@@ -132,8 +132,7 @@ LockedFile lock_for_append(const std::filesystem::path& file) {
 void append_line(const LockedFile& locked, const Json& record, const std::filesystem::path& file) {
   TW_REQUIRE(locked.is_locked(), "cannot append to {}: another process keeps it locked",
              file.string());
-  const bool lacks_line_break =
-      mend_end(locked, record.at("schema").get<std::string>(), file);
+  const bool lacks_line_break = mend_end(locked, record.at("schema").get<std::string>(), file);
   const std::string line = fmt::format("{}{}\n", lacks_line_break ? "\n" : "", record.dump());
   write_once(locked.descriptor(), line, file, file_size(locked.descriptor()));
 }

@@ -103,9 +103,9 @@ class SweepRun {
 
  private:
   void finish(const Result& result, const RunSpec& spec, const std::string& id) {
-    journal_->finish(result.status == Status::failed ? failed_record(spec, id, result.reason)
-                                                     : to_json(result),
-                     *file_);
+    journal_->finish(
+        result.status == Status::failed ? failed_record(spec, id, result.reason) : to_json(result),
+        *file_);
     if (result.status == Status::skipped)
       progress_->skip_point();
     else
