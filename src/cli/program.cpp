@@ -47,7 +47,7 @@ void print_overview() {
   fmt::print(
       "thinwire simulates Transformer inference that is split over several devices: every MPI "
       "rank\n"
-      "plays one device, and its link is emulated or throttled.\n\n"
+      "plays one device, and its link is emulated, throttled or real.\n\n"
       "usage: thinwire COMMAND [OPTIONS]     (thinwire COMMAND --help explains a command)\n\n");
   for (const Command& command : kCommands)
     fmt::print("  {:<10} {}\n", command.name, command.summary);
