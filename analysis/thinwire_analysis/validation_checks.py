@@ -17,7 +17,6 @@ def check_all(links, cables, runs):
         check_emulated(links),
         check_throttled(links),
         check_kernel(links),
-        check_burst(links, cables),
         check_simgrid(links),
         check_bytes(links, cables),
         check_runs(runs),
@@ -60,21 +59,6 @@ def check_kernel(links):
     rows = clear(links, "native").set_index(["devices", "rate_mbps", "bytes"])
     error = times.emulated.reindex(rows.index) / rows.time_s - 1
     return _median_check("emulated against the kernel's link", error, KERNEL_TOLERANCE)
-
-
-def check_burst(links, cables):
-    """The formula explains the kernel's link less the burst that an idle cable passes at once."""
-    rows = clear(links, "native")
-    explained_s = [
-        row.formula_s - 8 * cables[row.devices, row.rate_mbps]["devices"][0]["burst_bytes"]
-        / (1e6 * row.rate_mbps)
-        for row in rows.itertuples()
-    ]  # fmt: skip
-    return _median_check(
-        "kernel's link against the formula less one burst",
-        rows.time_s / explained_s - 1,
-        KERNEL_TOLERANCE,
-    )
 
 
 def check_simgrid(links):

@@ -9,8 +9,8 @@ from thinwire_analysis.validation_checks import CLEAR_S, clear
 READING = """\
 Times reach from the common start to the last device's end; payloads are what every device sends to
 each other one; the formula is the link model's, with 66 B of TCP/IP and Ethernet headers a segment
-of 1448 B. An idle cable of the kernel lets one burst pass at once, which makes short messages on
-slow links early; MPI and the kernel take some 0.1 ms a message, which makes them late on fast ones.
+of 1448 B. On the kernel's link the payloads' sizes travel first, a message of 16 B to every peer,
+which shows on slow links; MPI and the kernel take some 0.1 ms a message, which shows on fast ones.
 """
 
 

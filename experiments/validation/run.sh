@@ -57,7 +57,8 @@ finish() { touch "$results/$1.done"; }
 link_check() {
   local clock=$1 count=$2 mbps=$3
   shift 3
-  "${priority[@]}" "$@" "$thinwire" link-check --clock "$clock" --devices "$count" --rate "${mbps}Mbps" \
+  "${priority[@]}" "$@" "$thinwire" link-check --clock "$clock" --devices "$count" \
+    --rate "${mbps}Mbps" \
     --overhead tcp --sizes "$(sizes_for "$count" "$mbps")" --iterations "$iterations" \
     --warmup "$warmup" --json "$results/link-$clock.jsonl" >/dev/null ||
     die "link-check --clock $clock failed for P=$count at $mbps Mbps"
@@ -94,14 +95,15 @@ simulate_links() {
 run_model() {
   local strategy=$1 mbps
   shift
-  local run=("$thinwire" run --strategy "$strategy" "$@" --devices 2 --threads 1 --overhead tcp
-    --warmup 2 --iterations "$run_iterations")
+  local run=("${priority[@]}" "$thinwire" run --strategy "$strategy" "$@" --devices 2 --threads 1
+    --overhead tcp --warmup 2 --iterations "$run_iterations")
   part "run-$strategy" || return 0
   for mbps in ${run_rates//,/ }; do
-    "${priority[@]}" "${run[@]}" --clock emulated --rate "$mbps" --json "$results/runs-emulated.jsonl" >/dev/null ||
+    "${run[@]}" --clock emulated --rate "$mbps" --json "$results/runs-emulated.jsonl" >/dev/null ||
       die "the emulated run of $strategy failed"
-    "${priority[@]}" jobs/netns.sh --devices 2 --rate "$mbps" -- "${run[@]}" --clock native --rate "$mbps" \
-      --json "$results/runs-native.jsonl" >/dev/null || die "the native run of $strategy failed"
+    "${priority[@]}" jobs/netns.sh --devices 2 --rate "$mbps" -- \
+      "${run[@]}" --clock native --rate "$mbps" --json "$results/runs-native.jsonl" >/dev/null ||
+      die "the native run of $strategy failed"
   done
   finish "run-$strategy"
 }
