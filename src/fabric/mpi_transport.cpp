@@ -132,7 +132,7 @@ void MpiTransport::all_gatherv(std::span<const std::byte> mine, std::span<const 
 
 /// As the link model has it: in round k rank s sends to s + k, so that nobody hears two at once,
 /// and nothing is sent where there is nothing. MPI_Iallgatherv sends to all at once; at the ports
-/// of a switch those messages get in each other's way (1.6 times as long with four ranks).
+/// of a switch those messages get in each other's way: four ranks needed up to 1.6 times as long.
 void MpiTransport::all_gatherv_in_rounds(std::span<const std::byte> mine,
                                          std::span<std::byte> all) {
   const auto part_of = [&](int rank) {
