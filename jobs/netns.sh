@@ -75,6 +75,7 @@ parse() {
   check_integer --eager "$eager" 256 1073741824
   [ -z "$burst" ] || check_integer --burst "$burst" $((mtu + 14)) $((16 << 20))
   [ "${#command[@]}" -gt 0 ] || fail "the command is missing: netns.sh ... -- COMMAND"
+  command -v "${command[0]}" >/dev/null || fail "${command[0]}: no such command"
   IFS=: read -r -a rates <<<"$rate"
   [ "${#rates[@]}" -eq 1 ] || [ "${#rates[@]}" -eq "$devices" ] ||
     fail "--rate $rate: ${#rates[@]} values for $devices devices: give one for all or one a device"
@@ -92,7 +93,6 @@ check_tools() {
     command -v "$tool" >/dev/null ||
       fail "$tool is missing (Debian: apt-get install ethtool iproute2 openmpi-bin util-linux)" 1
   done
-  command -v "${command[0]}" >/dev/null || fail "${command[0]}: no such command"
 }
 
 # on <device> <command...>: in the device's network

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -18,16 +19,15 @@ if os.getuid() != 0:
     UNSHARE[1:1] = ["--user", "--map-root-user"]
 
 
-def can_make_namespaces():
-    try:
-        return subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode == 0
-    except OSError:
-        return False
+def what_is_missing():
+    tools = [tool for tool in ("ethtool", "ip", "mpirun", "tc", "unshare") if not shutil.which(tool)]
+    if tools:
+        return f"not installed: {', '.join(tools)}"
+    done = subprocess.run([*UNSHARE, "true"], capture_output=True, check=False)
+    return "this system gives no network namespaces to this user" if done.returncode else None
 
 
-needs_namespaces = pytest.mark.skipif(
-    not can_make_namespaces(), reason="this system gives no network namespaces to this user"
-)
+needs_namespaces = pytest.mark.skipif(what_is_missing() is not None, reason=str(what_is_missing()))
 
 
 def netns(*arguments, folder=REPOSITORY):
