@@ -33,15 +33,20 @@ def wait_for_the_endless_point(program, result):
     time.sleep(0.3)  # into its iterations
 
 
+def seconds_to_a_record(sweep, result, rank, sent):
+    """From the signal to a rank in the endless point until that point has a record."""
+    wait_for_the_endless_point(sweep, result)
+    os.kill(ranks_of(sweep.pid)[rank], sent)
+    begin = time.monotonic()
+    sweep.wait_for(lambda: lines_of(result) == 2)
+    return time.monotonic() - begin
+
+
 @pytest.mark.parametrize("rank", [0, 2])
 def test_a_killed_rank_costs_its_point_alone(rank, thinwire, endless_sweep):
     result = thinwire.folder / "result.jsonl"
     with thinwire.start("sweep", endless_sweep, "--json", result) as sweep:
-        wait_for_the_endless_point(sweep, result)
-        os.kill(ranks_of(sweep.pid)[rank], signal.SIGKILL)
-        begin = time.monotonic()
-        sweep.wait_for(lambda: lines_of(result) == 2)
-        elapsed_s = time.monotonic() - begin
+        elapsed_s = seconds_to_a_record(sweep, result, rank, signal.SIGKILL)
         status, text = sweep.finish()
 
     records = thinwire.read("result.jsonl")
@@ -87,11 +92,7 @@ def test_a_killed_rank_ends_a_run(thinwire, vit_tiny):
 def test_a_hung_rank_trips_the_watchdog_which_names_it(thinwire, endless_sweep):
     result = thinwire.folder / "result.jsonl"
     with thinwire.start("sweep", endless_sweep, "--json", result, "--timeout", "2s") as sweep:
-        wait_for_the_endless_point(sweep, result)
-        os.kill(ranks_of(sweep.pid)[1], signal.SIGSTOP)
-        begin = time.monotonic()
-        sweep.wait_for(lambda: lines_of(result) == 2)
-        elapsed_s = time.monotonic() - begin
+        elapsed_s = seconds_to_a_record(sweep, result, 1, signal.SIGSTOP)
         status, text = sweep.finish()
 
     records = thinwire.read("result.jsonl")

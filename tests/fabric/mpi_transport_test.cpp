@@ -157,13 +157,22 @@ TEST(MpiTransport, AnAbandonedMeetingEnds) {
   session->world().meet();
 }
 
+/// A transport on which even and odd ranks play two hosts.
+struct TwoHosts {
+  explicit TwoHosts(const Communicator& all)
+      : lock_memory(all, sizeof(NodeLock)), transport(world(), all.split(all.rank() % 2), turn) {}
+
+  std::unique_ptr<MpiSession> session = test::make_session();
+  NodeSegment lock_memory;
+  NodeTurn turn{*reinterpret_cast<NodeLock*>(lock_memory.data())};
+  MpiTransport transport;
+};
+
 TEST(MpiTransport, MeetsAcrossHosts) {
   const Communicator all = world();
   if (all.size() < 2) GTEST_SKIP() << "needs two ranks to play two hosts";
-  const auto session = test::make_session();
-  NodeSegment lock_memory(all, sizeof(NodeLock));
-  NodeTurn turn(*reinterpret_cast<NodeLock*>(lock_memory.data()));
-  MpiTransport transport(world(), all.split(all.rank() % 2), turn);
+  TwoHosts hosts(all);
+  MpiTransport& transport = hosts.transport;
   // In memory of the true node: how many have come so far.
   NodeSegment memory(all, sizeof(std::atomic<int>));
   auto& arrivals = *reinterpret_cast<std::atomic<int>*>(memory.data());
@@ -180,10 +189,8 @@ TEST(MpiTransport, MeetsAcrossHosts) {
 TEST(MpiTransport, LooksForTheEndOfCollectivesBetweenHosts) {
   const Communicator all = world();
   if (all.size() < 2) GTEST_SKIP() << "needs two ranks to play two hosts";
-  const auto session = test::make_session();
-  NodeSegment lock_memory(all, sizeof(NodeLock));
-  NodeTurn turn(*reinterpret_cast<NodeLock*>(lock_memory.data()));
-  MpiTransport transport(world(), all.split(all.rank() % 2), turn);
+  TwoHosts hosts(all);
+  MpiTransport& transport = hosts.transport;
   const int me = all.rank(), ranks = all.size();
   const std::vector<std::int64_t> sizes(static_cast<std::size_t>(ranks), 1);
   std::atomic<bool> may_nap = true;

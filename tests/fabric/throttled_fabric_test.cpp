@@ -155,7 +155,9 @@ TEST(ThrottledClock, AScatterPacesOneMessageAfterTheOther) {
 
     // A device may come late, when most of the time has passed; the terminal publishes first.
     const LinkTimes times = fabric->end_iteration().links.front();
-    if (fabric->is_terminal()) EXPECT_GE(times.wait_s + times.hidden_s, 1.7e-3);
+    if (fabric->is_terminal()) {
+      EXPECT_GE(times.wait_s + times.hidden_s, 1.7e-3);
+    }
   });
 }
 
