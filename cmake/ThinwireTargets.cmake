@@ -3,7 +3,7 @@
 add_library(thinwire_warnings INTERFACE)
 target_compile_options(thinwire_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual
-  -Wno-missing-field-initializers -Werror) # designated initializers leave defaults out
+  -Wno-missing-field-initializers $<$<BOOL:${THINWIRE_WERROR}>:-Werror>) # designated initializers leave defaults out
 
 include(GNUInstallDirs)
 
