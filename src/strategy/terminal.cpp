@@ -182,7 +182,8 @@ TerminalLink::TerminalLink(const model::Model& model, const DeviceRole& role,
                            std::vector<TerminalPlan> plans, Exchange* exchange)
     : hidden_(model.config().hidden), device_(role.device), plans_(std::move(plans)) {
   std::int64_t bytes = 0;
-  for (const TerminalPlan& plan : plans_) {
+  for (TerminalPlan& plan : plans_) {
+    plan.layout.device = device_;  // for which the exchange has room
     if (exchange != nullptr) exchange->begin(plan.layout, {}, nullptr);
     bytes = std::max(bytes, message_bytes(plan, device_, hidden_, exchange));
   }

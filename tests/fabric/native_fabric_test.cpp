@@ -62,7 +62,7 @@ TEST(NativeClock, WaitingForALateDeviceIsSkew) {
     fabric->begin_iteration();
     if (transport.rank() == 1)
       fabric->compute({"work", 0}, [](Operations&) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
       });
     fabric->wait(fabric->all_gather({mine}, all));
 
@@ -72,7 +72,7 @@ TEST(NativeClock, WaitingForALateDeviceIsSkew) {
       EXPECT_GE(times.skew_s, 0.04);
       EXPECT_LE(times.skew_s, times.wait_s);
     } else {
-      EXPECT_GE(times.compute_s, 0.05);
+      EXPECT_GE(times.compute_s, 0.2);
     }
   });
 }

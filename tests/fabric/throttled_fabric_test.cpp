@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -40,6 +42,11 @@ TEST(ThrottledClock, MovesTheSameDataUnderEveryTopology) {
     }
 }
 
+/// From this device's publishing to the delivery; it may come to its wait late.
+double transfer_s(const LinkTimes& times) {
+  return times.wait_s + times.hidden_s;
+}
+
 // Lower bounds only: a loaded machine may always be later.
 TEST(ThrottledClock, ATransferTakesAtLeastItsBitsOverTheRate) {
   struct Case {
@@ -49,7 +56,8 @@ TEST(ThrottledClock, ATransferTakesAtLeastItsBitsOverTheRate) {
   for (const auto& [topology, transmissions] :
        {Case{Topology::broadcast, 1}, Case{Topology::unicast, 2}, Case{Topology::shared, 6}}) {
     SCOPED_TRACE(to_string(topology));
-    on_devices(3, [&, topology = topology, transmissions = transmissions](Transport& transport) {
+    std::array<double, 3> seen_s{};  // the first to publish sees all transmissions
+    on_devices(3, [&, topology = topology](Transport& transport) {
       const auto fabric = make_fabric(transport, throttled(topology, 80e6));  // 1 ms a message
       const auto mine = filled(10'000, 1);
       std::vector<std::byte> all(30'000);
@@ -59,11 +67,12 @@ TEST(ThrottledClock, ATransferTakesAtLeastItsBitsOverTheRate) {
       const DeviceIteration iteration = fabric->end_iteration();
 
       const LinkTimes& times = iteration.links.front();
-      EXPECT_GE(times.wait_s, 0.99e-3 * transmissions - 0.15e-3 * transmissions);
+      seen_s.at(static_cast<std::size_t>(transport.rank())) = transfer_s(times);
       EXPECT_NEAR(times.compute_s + times.wait_s, iteration.wall_s, 1e-12);
       EXPECT_EQ(iteration.link_bits.front(),
                 8 * 10'000 * 3 * (topology == Topology::broadcast ? 1 : 2));
     });
+    EXPECT_GE(std::ranges::max(seen_s), 0.84e-3 * transmissions);
   }
 }
 
@@ -79,10 +88,10 @@ TEST(ThrottledClock, TransfersGoOnDuringCompute) {
     });
     fabric->wait(std::move(pending));
 
-    const LinkTimes times = fabric->end_iteration().links.front();
+    const DeviceIteration iteration = fabric->end_iteration();
 
-    EXPECT_GE(times.hidden_s, 0.8e-3);
-    EXPECT_LT(times.hidden_s, times.compute_s);
+    EXPECT_GE(iteration.links.front().hidden_s, 0.8e-3);
+    EXPECT_LT(iteration.links.front().hidden_s, iteration.wall_s);
   });
 }
 
@@ -96,7 +105,7 @@ TEST(ThrottledClock, LatencyIsAddedToAMessage) {
     fabric->begin_iteration();
     fabric->wait(fabric->all_gather({mine}, all));
 
-    EXPECT_GE(fabric->end_iteration().links.front().wait_s, 0.0199);
+    EXPECT_GE(transfer_s(fabric->end_iteration().links.front()), 0.0199);
   });
 }
 
@@ -114,9 +123,11 @@ TEST(ThrottledClock, AMessageBetweenTwoTakesItsBitsOverTheRate) {
     EXPECT_TRUE(me == 0 || test::is_filled(delivery.from(me - 1), 10'000, me - 1));
     fabric->mark(Milestone::computed);
     const DeviceIteration iteration = fabric->end_iteration();
-    EXPECT_GE(iteration.links.front().wait_s + iteration.links.front().hidden_s, 0.8e-3);
+    if (me != 2) {  // which sends nothing and may come late
+      EXPECT_GE(transfer_s(iteration.links.front()), 0.8e-3);
+      EXPECT_GE(test::milestone_s(iteration, Milestone::computed), 0.8e-3);
+    }
     EXPECT_EQ(iteration.link_bits.front(), 2 * 80'000);
-    EXPECT_GE(test::milestone_s(iteration, Milestone::computed), 0.8e-3);
     EXPECT_LE(test::milestone_s(iteration, Milestone::computed), iteration.wall_s);
     ASSERT_EQ(iteration.windows_s.size(), 1U);
     EXPECT_LT(iteration.windows_s.front(), iteration.wall_s);
@@ -156,7 +167,7 @@ TEST(ThrottledClock, AScatterPacesOneMessageAfterTheOther) {
     // A device may come late, when most of the time has passed; the terminal publishes first.
     const LinkTimes times = fabric->end_iteration().links.front();
     if (fabric->is_terminal()) {
-      EXPECT_GE(times.wait_s + times.hidden_s, 1.7e-3);
+      EXPECT_GE(transfer_s(times), 1.7e-3);
     }
   });
 }

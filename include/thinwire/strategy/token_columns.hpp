@@ -4,6 +4,7 @@
 #include <memory_resource>
 #include <span>
 
+#include "thinwire/base/error.hpp"
 #include "thinwire/model/model_input.hpp"
 #include "thinwire/tensor/matrix.hpp"
 
@@ -16,10 +17,13 @@ class TokenColumns {
   TokenColumns(Index capacity, std::pmr::memory_resource* memory)
       : log_counts_(1, capacity, memory), positions_(1, capacity, memory) {}
 
-  /// Column i of the first `count` stands for token position_of(i) of `input`.
+  /// Column i of the first `count` stands for token position_of(i) of `input`. Throws Error when
+  /// there are more than the capacity.
   template <class PositionOf>
   void describe(Index count, const model::ModelInput& input, PositionOf&& position_of) {
     constexpr float kHidden = -std::numeric_limits<float>::infinity();
+    TW_REQUIRE(count <= positions_.cols(), "{} columns where there is room for {}", count,
+               positions_.cols());
     count_ = static_cast<std::size_t>(count);
     for (Index column = 0; column < count; ++column) {
       const Index token = position_of(column);
