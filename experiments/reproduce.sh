@@ -19,10 +19,10 @@ for option in "$@"; do
     *) sed -n '6,9p' experiments/reproduce.sh >&2; exit 2 ;;
   esac
 done
-suffix="" repetitions=() rounds=() video=()
+suffix="" repetitions=() rounds=("") video=()
 if [ "$quick" = yes ]; then
   suffix=-quick repetitions=(--iterations 3 --warmup 1)
-  rounds=(--repeat 0,1,2)
+  rounds=(0 1 2)
   video=(--devices 2,3 --iterations 1 --warmup 0)
 fi
 readonly resume suffix repetitions rounds video
@@ -90,7 +90,10 @@ reproduce_trace() {
   say "TRACE: latency at 1 to 20 Mbps, measured on this machine"
   run_sweep sweep trace-latency "${repetitions[@]}"
   say "TRACE: astra and trace-b in turn, measured on this machine"
-  run_sweep sweep trace-ratios "${rounds[@]}"
+  local round
+  for round in "${rounds[@]}"; do
+    run_sweep sweep trace-ratios ${round:+--repeat "$round"}  # without: the document's own rounds
+  done
   say "TRACE: timelines of one iteration"
   run_timeline voltage
   run_timeline prism --segments 5
