@@ -30,9 +30,9 @@ int signal_of(int status) {
 
 /// "rank 2 was killed by signal 9 (Killed)": mpirun says which one it was.
 std::string death_of(const ChildEnd& end) {
-  static const std::regex kNoticed(R"(process rank\s+(\d+)\s+with)");
+  static const std::regex notice(R"(process rank\s+(\d+)\s+with)");
   std::smatch match;
-  const bool is_named = std::regex_search(end.stderr_tail, match, kNoticed);
+  const bool is_named = std::regex_search(end.stderr_tail, match, notice);
   const int signal = signal_of(end.status);
   return fmt::format("{} was killed by signal {} ({})",
                      is_named ? "rank " + match[1].str() : std::string("the process"), signal,
