@@ -1,10 +1,7 @@
 #include "thinwire/harness/device_report.hpp"
 
-#include <cstring>
+#include "packed_json.hpp"
 
-#include "thinwire/base/json.hpp"
-
-// CBOR, since it keeps doubles to the last bit.
 namespace thinwire::fabric {
 
 static void to_json(Json& json, const LinkTimes& t) {
@@ -59,15 +56,11 @@ namespace thinwire::harness {
 std::vector<std::byte> pack(const DeviceReport& report) {
   const Json json{report.iterations, report.timeline, report.workspace_bytes, report.resident_bytes,
                   report.setup_s};
-  const std::vector<std::uint8_t> cbor = Json::to_cbor(json);
-  std::vector<std::byte> bytes(cbor.size());
-  std::memcpy(bytes.data(), cbor.data(), cbor.size());
-  return bytes;
+  return pack_json(json);
 }
 
 DeviceReport unpack(std::span<const std::byte> bytes) {
-  const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  const Json json = Json::from_cbor(first, first + bytes.size());
+  const Json json = unpack_json(bytes);
   return {json.at(0), json.at(1), json.at(2), json.at(3), json.at(4)};
 }
 

@@ -1,4 +1,3 @@
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 
 #include "cgroup.hpp"
 #include "thinwire/harness/environment.hpp"
+#include "thinwire/ops/thread_binding.hpp"
 
 namespace thinwire::harness {
 namespace {
@@ -17,10 +17,9 @@ namespace {
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
 double affinity_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (::sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
+  const std::size_t allowed = ops::allowed_cores().size();
+  return allowed > 0 ? static_cast<double>(allowed)
+                     : static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 std::optional<double> number_in(const std::filesystem::path& file) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "thinwire/base/json.hpp"
+#include "packed_json.hpp"
 #include "thinwire/harness/environment.hpp"
 #include "thinwire/harness/record.hpp"
 #include "thinwire/ops/thread_binding.hpp"
@@ -28,12 +28,10 @@ std::vector<int> cores_of_part(const Placement& place, std::size_t part, std::si
 
 std::vector<Placement> placements(fabric::Transport& all, int devices, int threads,
                                   fabric::Clock clock) {
-  const Json mine{all.host(), ops::allowed_cores(), quota_cores()};
-  const std::vector<std::uint8_t> packed = Json::to_cbor(mine);  // keeps infinity
+  const auto mine = pack_json({all.host(), ops::allowed_cores(), quota_cores()});
   std::vector<Placement> places;
-  for (const auto& bytes : fabric::gather_all(all, std::as_bytes(std::span(packed)))) {
-    const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
-    const Json theirs = Json::from_cbor(first, first + bytes.size());
+  for (const auto& bytes : fabric::gather_all(all, mine)) {
+    const Json theirs = unpack_json(bytes);
     places.push_back({theirs.at(0), theirs.at(1), theirs.at(2), {}});
   }
   bind_cores(places, devices, threads, clock);
