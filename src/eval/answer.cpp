@@ -5,17 +5,13 @@
 #include <numeric>
 
 namespace thinwire::eval {
-namespace {
 
-/// ln of the sum of exponentials, in fp64.
 double log_sum_exp(std::span<const float> logits) {
   const double largest = *std::ranges::max_element(logits);
   double sum = 0;
   for (const float logit : logits) sum += std::exp(logit - largest);
   return largest + std::log(sum);
 }
-
-}  // namespace
 
 std::vector<ClassProbability> likeliest(std::span<const float> logits, int count) {
   std::vector<int> order(logits.size());

@@ -8,13 +8,22 @@
 
 namespace thinwire::eval {
 
-/// What one inference works on: one sequence, or two for a sentence pair, with what is known about
-/// the right answer.
+/// Tokens [begin, end) of a sequence.
+struct TokenRange {
+  Index begin = 0, end = 0;
+};
+
+/// What one inference works on: one sequence, two for a sentence pair, or one a candidate of a
+/// cloze, with what is known about the right answer.
 struct Sample {
   std::vector<model::ModelInput> sequences;
-  std::optional<int> label;    ///< the true class
-  std::optional<float> score;  ///< a pair's human similarity
+  std::optional<int> label;    ///< the true class, or the right candidate
+  std::optional<float> score;  ///< a pair's human similarity, or what a regression should give
   bool is_bytes = false;       ///< one byte a token: perplexity is bits per byte
+  /// What the predicted tokens (all but the first) stand for, where the file says so.
+  std::optional<Index> bytes, characters;
+  /// Cloze: one a sequence, the tokens whose likelihood is compared; else empty.
+  std::vector<TokenRange> candidates;
 };
 
 /// Which text of a file of bytes is cut in windows; the other one where there is no such.
