@@ -29,11 +29,8 @@ struct Sample {
 /// Which text of a file of bytes is cut in windows; the other one where there is no such.
 enum class BytesPart { valid, train };
 
-/// Loads sample `index` of `file` for a model: a JPEG or PNG, or a safetensors data file
-/// (ARCHITECTURE 6): `image` + `label`; `input_ids` + `length` or `attention_mask` (+
-/// `token_type_ids`, `label`, `score`; half as many labels or scores as rows make pairs); bytes
-/// `valid` or `train`, cut in windows of `window` tokens; or one ready `input`.
-/// Rows with `length` come without padding, rows with `attention_mask` at full length.
+/// Loads sample `index` of `file` for a model: a JPEG or PNG, or a safetensors data file in one of
+/// the forms of docs/data-files.md. Opens the file each time; DataFile keeps it open.
 ///   window  tokens a byte window has; 0: as many as the model's position table
 /// Throws InputError naming file, tensor or index, and what would be right.
 Sample load_sample(const std::filesystem::path& file, Index index, const model::ModelConfig& config,
