@@ -103,6 +103,11 @@ SampleScore score_cloze(const Sample& sample, std::span<const MatrixView<const f
 }
 
 std::vector<Metric> classifier_metrics(const Sample& sample, const model::ModelConfig& config) {
+  require_input(
+      sample.sequences.size() == 1,
+      "{} classifies one sequence, not {} (a pair belongs in one row, its second sentence "
+      "with token_type_ids 1)",
+      config.name, sample.sequences.size());
   if (config.labels == 1) {
     require_input(sample.score.has_value(),
                   "{} has one output: its data needs score (float32, one a sample)", config.name);
@@ -115,9 +120,10 @@ std::vector<Metric> classifier_metrics(const Sample& sample, const model::ModelC
 }
 
 std::vector<Metric> pair_metrics(const Sample& sample, const model::ModelConfig& config) {
-  require_input(sample.sequences.size() == 2,
-                "{} gives embeddings: its data needs pairs (half as many scores or labels as rows)",
-                config.name);
+  require_input(
+      sample.sequences.size() == 2 && (sample.score || sample.label),
+      "{} gives embeddings: its data needs pairs (half as many of score or label as rows)",
+      config.name);
   std::vector<Metric> metrics;
   if (sample.score) metrics = {Metric::spearman, Metric::pearson};
   if (sample.label)
@@ -126,8 +132,12 @@ std::vector<Metric> pair_metrics(const Sample& sample, const model::ModelConfig&
   return metrics;
 }
 
-std::vector<Metric> language_metrics(const Sample& sample) {
+std::vector<Metric> language_metrics(const Sample& sample, const model::ModelConfig& config) {
   if (!sample.candidates.empty()) return {Metric::cloze};
+  require_input(sample.sequences.size() == 1,
+                "{} predicts the tokens of one sequence, not of {} (the candidates of a cloze need "
+                "candidate_begin)",
+                config.name, sample.sequences.size());
   std::vector<Metric> metrics;
   if (sample.is_bytes || sample.bytes) metrics.push_back(Metric::bits_per_byte);
   if (sample.is_bytes || sample.characters) metrics.push_back(Metric::bits_per_character);
@@ -138,7 +148,7 @@ std::vector<Metric> language_metrics(const Sample& sample) {
 }  // namespace
 
 std::vector<Metric> metrics_for(const Sample& sample, const model::ModelConfig& config) {
-  if (config.head == HeadKind::language_model) return language_metrics(sample);
+  if (config.head == HeadKind::language_model) return language_metrics(sample, config);
   if (is_classifier(config)) return classifier_metrics(sample, config);
   return pair_metrics(sample, config);
 }

@@ -6,7 +6,7 @@
 #include "support/messages.hpp"
 #include "support/raw_safetensors.hpp"
 #include "support/temporary_folder.hpp"
-#include "thinwire/eval/sample.hpp"
+#include "thinwire/eval/data_file.hpp"
 #include "thinwire/model/weight_source.hpp"
 
 namespace thinwire::eval {
@@ -242,6 +242,141 @@ TEST_F(LoadSample, MisshapenAndImpossibleTensorsAreNamed) {
     EXPECT_TRUE(test::mentions(message, bad.words));
     EXPECT_TRUE(test::mentions(message, {"data.safetensors"}));
   }
+}
+
+/// Two clozes of two candidates each; rows have two or three tokens.
+RawTensors clozes() {
+  return {{"input_ids", raw_tensor("I32", {4, 3}, Ints{1, 2, 0, 3, 4, 5, 6, 7, 0, 7, 8, 9})},
+          {"length", raw_tensor("I32", {4}, Ints{2, 3, 2, 3})},
+          {"candidate_begin", raw_tensor("I32", {4}, Ints{1, 1, 1, 2})},
+          {"label", raw_tensor("I32", {2}, Ints{0, 1})}};
+}
+
+TEST_F(LoadSample, ClozesHaveASequenceForEachCandidate) {
+  RawTensors data = clozes();
+
+  const Sample first = load(data, 0, gpt2_), second = load(data, 1, gpt2_);
+  data["candidate_end"] = raw_tensor("I32", {4}, Ints{2, 2, 2, 3});
+  const Sample cut = load(data, 0, gpt2_);
+
+  ASSERT_EQ(second.sequences.size(), 2U);
+  EXPECT_EQ(second.sequences[1].ids, (Ints{7, 8, 9}));
+  EXPECT_EQ(second.label, 1);
+  ASSERT_EQ(first.candidates.size(), 2U);
+  EXPECT_EQ(first.candidates[1].begin, 1);
+  EXPECT_EQ(first.candidates[1].end, 3);  // to the end of the sequence
+  EXPECT_EQ(cut.candidates[1].end, 2);
+  EXPECT_TRUE(load(packed_, 0, gpt2_).candidates.empty());
+}
+
+TEST_F(LoadSample, ImpossibleClozesAreNamed) {
+  const BadTensor cases[] = {
+      {"label", raw_tensor("I32", {3}, Ints(3)), {"label is [3]", "4 sequences", "candidates"}},
+      {"label", raw_tensor("I32", {4}, Ints(4)), {"label is [4]", "at least two"}},
+      {"label", raw_tensor("I32", {0}, Ints{}), {"label is [0]", "4 sequences"}},
+      {"label", {}, {"candidate_begin", "label"}},
+      {"candidate_begin", raw_tensor("I32", {2}, Ints(2)), {"candidate_begin is [2]", "4 rows"}},
+      {"candidate_begin", raw_tensor("I32", {4}, Ints{0, 1, 1, 1}), {"0..2", "row 0"}},
+      {"candidate_begin", raw_tensor("I32", {4}, Ints{1, 3, 1, 1}), {"3..3", "row 1"}},
+      {"candidate_end", raw_tensor("I32", {4}, Ints{3, 3, 2, 3}), {"1..3", "row 0", "<= 2"}},
+      {"candidate_end", raw_tensor("F32", {4}, Ints(4)), {"candidate_end", "F32", "I32"}}};
+  for (const BadTensor& bad : cases) {
+    RawTensors data = clozes();
+    data[bad.name] = bad.tensor;
+    if (bad.tensor.type.empty()) data.erase(bad.name);
+
+    const std::string message = refusal(data, 0, gpt2_);
+
+    EXPECT_TRUE(test::mentions(message, bad.words));
+    EXPECT_TRUE(test::mentions(message, {"data.safetensors"}));
+  }
+}
+
+TEST_F(LoadSample, TokensOfLanguageModelsCountTheirBytesAndCharacters) {
+  RawTensors data = packed_;
+  data["bytes"] = raw_tensor("I32", {4}, Ints{7, 8, 0, 9});
+  data["characters"] = raw_tensor("I32", {4}, Ints{5, 6, 0, -1});
+
+  const Sample sample = load(data, 1, gpt2_);
+
+  EXPECT_EQ(sample.bytes, 8);
+  EXPECT_EQ(sample.characters, 6);
+  EXPECT_FALSE(load(packed_, 1, gpt2_).bytes.has_value());
+  EXPECT_FALSE(load(data, 1, bert_).bytes.has_value());  // not a tensor of BERT's
+  EXPECT_TRUE(test::mentions(refusal(data, 3, gpt2_), {"characters is -1", "sample 3"}));
+  data["bytes"] = raw_tensor("I32", {3}, Ints(3));
+  EXPECT_TRUE(test::mentions(refusal(data, 0, gpt2_), {"bytes is [3]", "4 samples"}));
+}
+
+/// Forms of every kind behind one open file.
+class OpenDataFile : public LoadSample {
+ protected:
+  DataFile open(const RawTensors& tensors, const model::ModelConfig& config,
+                Index window = 0) const {
+    test::write_raw(folder_ / "data.safetensors", tensors);
+    return {folder_ / "data.safetensors", config, preprocessing_for(config, {}), window};
+  }
+};
+
+TEST_F(OpenDataFile, CountsItsSamplesAndTheirTokens) {
+  RawTensors pairs = packed_, padded = packed_;
+  pairs["score"] = raw_tensor("F32", {2}, std::vector<float>{1, 2});
+  padded.erase("length");
+  padded["attention_mask"] = raw_tensor("I32", {4, 3}, Ints(12, 1));
+  const RawTensors pictures = {
+      {"image", raw_tensor("U8", {2, 32, 32, 3}, std::vector<std::uint8_t>(6144))}};
+  const RawTensors bytes = {{"valid", raw_tensor("U8", {20}, std::vector<std::uint8_t>(20))}};
+  const RawTensors ready = {{"input", raw_tensor("I32", {5}, Ints(5))}};
+  struct Case {
+    const RawTensors& tensors;
+    const model::ModelConfig& config;
+    Index window, samples;
+    std::vector<Index> tokens;  ///< of sample samples - 1
+  };
+  const RawTensors cloze = clozes();
+  const Case cases[] = {{packed_, bert_, 0, 4, {3}},
+                        {pairs, bert_, 0, 2, {1, 3}},
+                        {padded, bert_, 0, 4, {3}},
+                        {cloze, gpt2_, 0, 2, {2, 3}},
+                        {pictures, vit_, 0, 2, {vit_.tokens}},
+                        {bytes, gpt2_, 6, 3, {6}},
+                        {ready, gpt2_, 0, 1, {5}}};
+  for (const Case& c : cases) {
+    const DataFile file = open(c.tensors, c.config, c.window);
+
+    EXPECT_EQ(file.samples(), c.samples);
+    EXPECT_EQ(file.tokens_of(c.samples - 1), c.tokens);
+    const Sample last = file.load(c.samples - 1);
+    for (std::size_t s = 0; s < last.sequences.size(); ++s)
+      EXPECT_EQ(last.sequences[s].tokens(c.config), c.tokens[s]);
+    EXPECT_TRUE(test::mentions(test::input_error([&] { file.tokens_of(c.samples); }),
+                               {"data.safetensors", "sample"}));
+    EXPECT_TRUE(test::mentions(test::input_error([&] { file.load(-1); }), {"sample -1"}));
+  }
+}
+
+TEST_F(OpenDataFile, AnEmptyOneHasNoSamples) {
+  const RawTensors none = {{"input_ids", raw_tensor("I32", {0, 3}, Ints{})},
+                           {"length", raw_tensor("I32", {0}, Ints{})}};
+
+  const DataFile file = open(none, bert_);
+
+  EXPECT_EQ(file.samples(), 0);
+  EXPECT_TRUE(test::mentions(test::input_error([&] { file.load(0); }), {"sample 0 of 0"}));
+}
+
+TEST_F(OpenDataFile, FingerprintSeesEveryTensorAndValue) {
+  const std::string before = open(packed_, bert_).fingerprint();
+  RawTensors value = packed_, name = packed_;
+  value.at("length").bytes[4] ^= std::byte{2};
+  name["line"] = raw_tensor("I32", {4}, Ints{1, 2, 3, 4});
+  const auto picture = std::filesystem::path(THINWIRE_TEST_DATA) / "pictures" / "noise_37x23.png";
+
+  EXPECT_EQ(before.size(), 16U);
+  EXPECT_EQ(before, open(packed_, gpt2_).fingerprint());
+  EXPECT_NE(before, open(value, bert_).fingerprint());
+  EXPECT_NE(before, open(name, bert_).fingerprint());
+  EXPECT_EQ(DataFile(picture, vit_, {}).fingerprint().size(), 16U);
 }
 
 TEST_F(LoadSample, MisshapenPicturesAreNamed) {

@@ -4,7 +4,7 @@
 
 #include "fuzz_target.hpp"
 #include "input_file.hpp"
-#include "thinwire/eval/sample.hpp"
+#include "thinwire/eval/data_file.hpp"
 
 namespace {
 
@@ -39,21 +39,33 @@ std::array<model::ModelConfig, 4> tiny_models() {
   return {vit, vivit, bert, gpt2};
 }
 
+/// What a sample that loads must be like.
+void check_sample(const eval::DataFile& file, Index index, const model::ModelConfig& config) {
+  const eval::Sample sample = file.load(index);
+  fuzz::require(index < file.samples() && !sample.sequences.empty());
+  const std::vector<Index> tokens = file.tokens_of(index);
+  fuzz::require(tokens.size() == sample.sequences.size());
+  for (std::size_t s = 0; s < tokens.size(); ++s)
+    fuzz::require(tokens[s] >= 1 && tokens[s] == sample.sequences[s].tokens(config));
+  fuzz::require(sample.candidates.empty() || sample.candidates.size() == tokens.size());
+  for (std::size_t s = 0; s < sample.candidates.size(); ++s) {
+    const auto [begin, end] = sample.candidates[s];
+    fuzz::require(begin >= 1 && begin < end && end <= tokens[s]);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const fuzz::InputFile file("input.safetensors");
+  static const fuzz::InputFile input("input.safetensors");
   static const std::array<model::ModelConfig, 4> models = tiny_models();
   if (size == 0) return 0;
-  const std::filesystem::path& path = file.write(fuzz::as_text(data + 1, size - 1));
+  const std::filesystem::path& path = input.write(fuzz::as_text(data + 1, size - 1));
   const Index index = data[0] % 4, window = data[0] / 64;
   for (const model::ModelConfig& config : models)
     fuzz::is_taken([&] {
-      const eval::Sample sample =
-          eval::load_sample(path, index, config, eval::preprocessing_for(config, {}), window);
-      fuzz::require(!sample.sequences.empty());
-      for (const model::ModelInput& sequence : sample.sequences)
-        fuzz::require(sequence.tokens(config) >= 1);
+      const eval::DataFile file(path, config, eval::preprocessing_for(config, {}), window);
+      check_sample(file, index, config);
     });
   return 0;
 }
