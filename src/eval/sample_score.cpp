@@ -48,7 +48,7 @@ Loss token_loss(const model::ModelInput& input, MatrixView<const float> logits, 
 SampleScore score_classes(const Sample& sample, const model::ModelConfig& config,
                           std::span<const float> logits) {
   SampleScore score;
-  if (config.labels == 1) {
+  if (config.is_regression()) {
     score.prediction = double{logits[0]};
     score.target = double{*sample.score};
     return score;
@@ -108,7 +108,7 @@ std::vector<Metric> classifier_metrics(const Sample& sample, const model::ModelC
       "{} classifies one sequence, not {} (a pair belongs in one row, its second sentence "
       "with token_type_ids 1)",
       config.name, sample.sequences.size());
-  if (config.labels == 1) {
+  if (config.is_regression()) {
     require_input(sample.score.has_value(),
                   "{} has one output: its data needs score (float32, one a sample)", config.name);
     return {Metric::spearman, Metric::pearson};

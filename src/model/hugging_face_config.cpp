@@ -111,11 +111,28 @@ std::vector<std::string> read_label_names(const ConfigKeys& keys) {
   return names;
 }
 
+/// How Hugging Face reads the outputs; an absent key leaves it to their number. Several labels at
+/// once are no classes.
+void require_problem_type(const ConfigKeys& keys, Index labels) {
+  if (!keys.has("problem_type")) return;
+  const std::string type = keys.text("problem_type");
+  require_input(type == "regression" || type == "single_label_classification",
+                "config.json of {}: \"problem_type\" is \"{}\" (supported: regression, "
+                "single_label_classification)",
+                keys.model(), type);
+  require_input(
+      (type == "regression") == (labels == 1),
+      "config.json of {}: \"problem_type\" is \"{}\" with {} labels (a regression has one, "
+      "a classification more)",
+      keys.model(), type, labels);
+}
+
 void read_labels(const ConfigKeys& keys, ModelConfig& config) {
   constexpr Index kLabelsWithoutKeys = 2;  // Hugging Face's default
   config.label_names = read_label_names(keys);
   config.labels = config.label_names.empty() ? keys.size_or("num_labels", kLabelsWithoutKeys)
                                              : std::ssize(config.label_names);
+  require_problem_type(keys, config.labels);
 }
 
 /// The keys that ViT, ViViT and BERT share.

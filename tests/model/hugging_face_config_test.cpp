@@ -104,6 +104,8 @@ TEST(HuggingFaceConfig, RefusesWhatItDoesNotSupport) {
       {"vit-tiny", "layer_norm_eps", "tiny", {"layer_norm_eps"}},
       {"vit-tiny", "model_type", "swin", {"model_type", "swin", "vivit"}},
       {"vit-tiny", "model_type", nullptr, {"model_type", "missing"}},
+      {"bert-tiny", "problem_type", "multi_label_classification", {"problem_type", "multi_label"}},
+      {"bert-tiny", "problem_type", "regression", {"problem_type", "2 labels"}},
       {"vit-tiny", "id2label", {{"0", "cat"}, {"2", "dog"}}, {"id2label", "\"1\""}},
       {"vivit-tiny", "tubelet_size", {2, 8, 4}, {"tubelet_size", "[2,8,4]"}},
       {"vivit-tiny", "num_frames", 5, {"2 frames", "5 frames"}},

@@ -34,7 +34,7 @@ struct ModelConfig {
   Index ffn = 0;          ///< F
   Index vocabulary = 0;   ///< text models
   Index token_types = 0;  ///< BERT
-  Index labels = 0;       ///< classifier outputs; 0 without a classifier
+  Index labels = 0;       ///< classifier outputs; 1: a regression; 0 without a classifier
   float layer_norm_epsilon = 1e-12F;
   Gelu gelu = Gelu::erf;
   bool qkv_bias = true;  ///< false: Q, K and V are projected without a bias
@@ -47,6 +47,7 @@ struct ModelConfig {
   NormOrder norm_order() const { return family == Family::bert ? NormOrder::post : NormOrder::pre; }
   bool is_text() const { return family == Family::bert || family == Family::gpt2; }
   bool is_causal() const { return family == Family::gpt2; }
+  bool is_regression() const { return labels == 1; }
   Index head_dim() const { return hidden / heads; }
   /// Inputs of the patch embedding: channels * tubelet_frames * patch * patch.
   Index patch_inputs() const { return channels * tubelet_frames * patch * patch; }
