@@ -4,14 +4,9 @@
 #include <cmath>
 #include <numeric>
 
-namespace thinwire::eval {
+#include "log_sum_exp.hpp"
 
-double log_sum_exp(std::span<const float> logits) {
-  const double largest = *std::ranges::max_element(logits);
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(logit - largest);
-  return largest + std::log(sum);
-}
+namespace thinwire::eval {
 
 std::vector<ClassProbability> likeliest(std::span<const float> logits, int count) {
   std::vector<int> order(logits.size());

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cmath>
 
+#include "log_sum_exp.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/eval/answer.hpp"
 #include "thinwire/eval/metric.hpp"

@@ -15,9 +15,6 @@ struct ClassProbability {
 /// The `count` likeliest classes of logits [1, labels], likeliest first; ties to the lower label.
 std::vector<ClassProbability> likeliest(std::span<const float> logits, int count);
 
-/// ln of the sum of exponentials, in fp64.
-double log_sum_exp(std::span<const float> logits);
-
 double cosine(std::span<const float> a, std::span<const float> b);
 
 /// Mean of -ln p(next token) in fp64 over the predictions 1 ... N - 1.   logits [N, vocabulary]
