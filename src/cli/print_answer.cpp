@@ -35,6 +35,12 @@ void print_answer(const Json& answer) {
     if (!answer.at("score").is_null())
       fmt::print("; human score {:.2f}", answer.at("score").get<double>());
     fmt::print("\n");
+  } else if (kind == "regression") {
+    fmt::print("\n  answer      value {:.6f}, one device {:.6f}", answer.at("value").get<double>(),
+               answer.at("single_value").get<double>());
+    if (!answer.at("score").is_null())
+      fmt::print("; true score {:.2f}", answer.at("score").get<double>());
+    fmt::print("\n");
   } else if (kind == "next_token") {
     fmt::print("\n  answer      next token {} ({:.2f} %), one device {} ({:.2f} %)\n",
                answer.at("token").get<int>(), 100 * answer.at("probability").get<double>(),

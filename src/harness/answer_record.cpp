@@ -75,6 +75,13 @@ Json language_answer(const Point& point, const Capture& split, const Capture& si
   return answer;
 }
 
+Json regression_answer(const Point& point, const Capture& split, const Capture& single) {
+  return {{"kind", "regression"},
+          {"score", point.sample.score ? Json(*point.sample.score) : Json(nullptr)},
+          {"value", split.values(0, 0)},
+          {"single_value", single.values(0, 0)}};
+}
+
 Json embedding_answer(const Capture& split, const Capture& single) {
   return {
       {"kind", "embedding"},
@@ -95,7 +102,8 @@ Json kind_of_answer(const Point& point, std::span<const Capture> split,
     case model::HeadKind::pooler:
       break;
   }
-  return class_answer(point, split[0], single[0]);
+  return point.config.is_regression() ? regression_answer(point, split[0], single[0])
+                                      : class_answer(point, split[0], single[0]);
 }
 
 /// Over all sequences: how far the last hidden states are from the single device's.
