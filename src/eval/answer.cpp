@@ -44,26 +44,4 @@ double next_token_loss(MatrixView<const float> logits, std::span<const std::int3
   return loss / static_cast<double>(ids.size() - 1);
 }
 
-HiddenAgreement compare_hidden(MatrixView<const float> a, MatrixView<const float> b,
-                               const model::ModelInput& input) {
-  HiddenAgreement agreement{.least_cosine = 1};
-  double difference = 0;
-  double largest = 0;
-  Index rows = 0;
-  for (Index r = 0; r < b.rows(); ++r) {
-    if (!input.is_real(r)) continue;
-    const double row_cosine = cosine(a.row(r), b.row(r));
-    agreement.mean_cosine += row_cosine;
-    agreement.least_cosine = std::min(agreement.least_cosine, row_cosine);
-    ++rows;
-    for (Index c = 0; c < b.cols(); ++c) {
-      difference = std::max(difference, std::abs(double{a(r, c)} - double{b(r, c)}));
-      largest = std::max(largest, std::abs(double{b(r, c)}));
-    }
-  }
-  agreement.mean_cosine /= static_cast<double>(rows);
-  agreement.relative_difference = difference / largest;
-  return agreement;
-}
-
 }  // namespace thinwire::eval

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "thinwire/base/json.hpp"
+#include "thinwire/eval/agreement.hpp"
 #include "thinwire/eval/answer.hpp"
 #include "thinwire/tensor/safetensors.hpp"
 

@@ -3,7 +3,6 @@
 #include <string>
 #include <vector>
 
-#include "thinwire/model/model_input.hpp"
 #include "thinwire/tensor/matrix_view.hpp"
 
 namespace thinwire::eval {
@@ -20,13 +19,5 @@ double cosine(std::span<const float> a, std::span<const float> b);
 /// Mean of -ln p(next token) in fp64 over the predictions 1 ... N - 1.   logits [N, vocabulary]
 /// Throws InputError for fewer than two tokens.
 double next_token_loss(MatrixView<const float> logits, std::span<const std::int32_t> ids);
-
-/// How far two [N, D] hidden states are apart, over real rows.
-struct HiddenAgreement {
-  double mean_cosine = 0, least_cosine = 0;  ///< of rows
-  double relative_difference = 0;            ///< max |a - b| / max |b|
-};
-HiddenAgreement compare_hidden(MatrixView<const float> a, MatrixView<const float> b,
-                               const model::ModelInput& input);
 
 }  // namespace thinwire::eval
