@@ -161,6 +161,10 @@ std::vector<Field> measurement_fields() {
       make_field("input", "FILE", "JPEG, PNG or safetensors data (a random sample without it)",
                  &RunSpec::input, whole),
       make_field("sample", "I", "sample of the input file, from 0", &RunSpec::sample, numbers),
+      make_new_field("agreement", "on|off",
+                     "compare outputs and hidden states with the single device's, in untimed "
+                     "passes that need no labels (on with --input or --outputs, else off)",
+                     &RunSpec::agreement, names),
       make_field("outputs", "FILE", "write logits or embeddings to this safetensors file",
                  &RunSpec::outputs, whole, Recorded::no),
       make_field("hidden", "", "write hidden states to the outputs, too", &RunSpec::hidden, names,

@@ -60,6 +60,7 @@ struct RunSpec {
   Convention convention = Convention::paper;
   std::string input;  ///< file; empty: a seeded random sample
   Index sample = 0;   ///< index into the file
+  std::optional<bool> agreement;  ///< an untimed comparison with the single device; see below
   std::string outputs;
   bool hidden = false;  ///< hidden states into `outputs`, too
   int iterations = 10;
@@ -88,6 +89,8 @@ struct RunSpec {
   bool has_terminal() const { return io == strategy::Io::terminal; }
   /// MPI ranks that it takes: the devices, and the terminal.
   int ranks() const { return devices + (has_terminal() ? 1 : 0); }
+  /// Where nothing is said, real input and outputs that are kept are worth the two passes.
+  bool wants_agreement() const { return agreement.value_or(!input.empty() || !outputs.empty()); }
   bool has_codebook_file() const { return !codebook.empty() && codebook != "random"; }
 };
 
