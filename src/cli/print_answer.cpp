@@ -58,12 +58,6 @@ void print_answer(const Json& answer) {
     fmt::print("\n  answer      embedding at cosine {:.6f} of one device's\n",
                answer.at("embedding_cosine").get<double>());
   }
-  for (const Json& hidden : answer.at("hidden"))
-    fmt::print(
-        "  hidden      cosine with one device's last states: mean {:.6f}, least {:.6f}; "
-        "largest difference {:.1e} of the largest value\n",
-        hidden.at("mean_cosine").get<double>(), hidden.at("least_cosine").get<double>(),
-        hidden.at("relative_difference").get<double>());
 }
 
 }  // namespace thinwire::cli

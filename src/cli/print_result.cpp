@@ -5,6 +5,7 @@
 #include <string>
 
 #include "figures.hpp"
+#include "print_agreement.hpp"
 #include "print_answer.hpp"
 #include "print_times.hpp"
 #include "thinwire/base/json.hpp"
@@ -165,6 +166,7 @@ void print_record(const Json& record) {
   print_cores(record);
   print_times(record);
   if (!record.at("answer").is_null()) print_answer(record.at("answer"));
+  print_agreement(record);
 }
 
 }  // namespace thinwire::cli

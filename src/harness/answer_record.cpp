@@ -36,10 +36,6 @@ Json class_answer(const Point& point, const Capture& split, const Capture& singl
           {"same_top1", ours.at(0).at("label") == alone.at(0).at("label")}};
 }
 
-double pair_cosine(std::span<const Capture> captures) {
-  return eval::cosine(captures[0].values.view().row(0), captures[1].values.view().row(0));
-}
-
 Json pair_answer(const Point& point, std::span<const Capture> split,
                  std::span<const Capture> single) {
   return {{"kind", "pair"},
@@ -135,6 +131,10 @@ void add_each(SafetensorsWriter& writer, std::string_view name, std::string_view
 }
 
 }  // namespace
+
+double pair_cosine(std::span<const Capture> captures) {
+  return eval::cosine(captures[0].values.view().row(0), captures[1].values.view().row(0));
+}
 
 Json answer_record(const Point& point, std::span<const Capture> split,
                    std::span<const Capture> single) {

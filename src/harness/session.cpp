@@ -7,6 +7,7 @@
 
 #include "thinwire/fabric/mpi_session.hpp"
 #include "thinwire/fabric/timeline.hpp"
+#include "thinwire/harness/agreement_record.hpp"
 #include "thinwire/harness/answer_record.hpp"
 #include "thinwire/harness/codebook_store.hpp"
 #include "thinwire/harness/environment.hpp"
@@ -35,7 +36,7 @@ std::string needed_ranks(const RunSpec& spec) {
 }
 
 bool wants_captures(const RunSpec& spec) {
-  return !spec.input.empty() || !spec.outputs.empty();
+  return !spec.input.empty() || !spec.outputs.empty() || spec.wants_agreement();
 }
 
 /// Wall time of an iteration over the compute time of all devices and the terminal, which turns
@@ -152,6 +153,8 @@ struct Session::Impl {
                                      const std::function<void(double)>& on_progress);
   Result make_result(const Point& point, const Shared& shared, const Outcome& outcome);
   void fill_shared(Result& result, const Point& point, const Shared& shared);
+  void judge_answer(Result& result, const Point& point, const Shared& shared,
+                    std::span<const Capture> captures);
   Json run_environment() const;
 };
 
@@ -285,13 +288,20 @@ Result Session::Impl::make_result(const Point& point, const Shared& shared,
 
   write_trace(point, reports);
   if (!point.spec.outputs.empty()) write_outputs(point, outcome.captures);
-  if (!point.spec.input.empty()) {
-    std::vector<Capture> single;
-    for (const model::ModelInput& sequence : point.sample.sequences)
-      single.push_back(capture_single(shared.model, sequence, point.spec.threads));
-    result.answer = answer_record(point, outcome.captures, single);
-  }
+  judge_answer(result, point, shared, outcome.captures);
   return result;
+}
+
+/// Beside the single device, which this rank plays alone: what was answered, and how far from it.
+void Session::Impl::judge_answer(Result& result, const Point& point, const Shared& shared,
+                                 std::span<const Capture> captures) {
+  const bool has_answer = !point.spec.input.empty();
+  if (!has_answer && !point.spec.wants_agreement()) return;
+  std::vector<Capture> single;
+  for (const model::ModelInput& sequence : point.sample.sequences)
+    single.push_back(capture_single(shared.model, sequence, point.spec.threads));
+  if (has_answer) result.answer = answer_record(point, captures, single);
+  if (point.spec.wants_agreement()) result.agreement = agreement_record(point, captures, single);
 }
 
 /// What the node holds once, for all its ranks.

@@ -211,6 +211,25 @@ TEST(SpecId, DependsOnWhatTheResultDependsOn) {
   EXPECT_NE(spec_id(make_run_spec({{"devices", "2"}, {"repeat", "1"}}), "measured", {}), id);
 }
 
+TEST(SpecId, TellsWhatIsComparedApartFromWhatIsNot) {
+  const auto id = [](const KeyValues& given) {
+    return spec_id(make_run_spec(given), "measured", {});
+  };
+
+  EXPECT_NE(id({{"agreement", "on"}}), id({}));
+  EXPECT_NE(id({{"agreement", "off"}}), id({}));
+}
+
+TEST(RunSpec, ComparesRealInputAndKeptOutputsWithTheSingleDevice) {
+  const auto wants = [](const KeyValues& given) { return make_run_spec(given).wants_agreement(); };
+
+  EXPECT_FALSE(wants({}));
+  EXPECT_TRUE(wants({{"agreement", "on"}}));
+  EXPECT_TRUE(wants({{"input", "cat.png"}}));
+  EXPECT_TRUE(wants({{"outputs", "out.safetensors"}}));
+  EXPECT_FALSE(wants({{"input", "cat.png"}, {"agreement", "off"}}));
+}
+
 TEST(SpecId, TellsFoldersOfOneNameApartByTheirWeights) {
   RunSpec spec;
   EXPECT_EQ(spec_id(spec, "measured", {.model = "a"}),

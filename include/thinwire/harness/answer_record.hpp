@@ -14,6 +14,9 @@ namespace thinwire::harness {
 Json answer_record(const Point& point, std::span<const Capture> split,
                    std::span<const Capture> single);
 
+/// Of a pair's two embeddings.
+double pair_cosine(std::span<const Capture> captures);
+
 /// Writes `logits` or `embedding` of every sequence, and with spec.hidden one `hidden.<l>` a block
 /// (l = 0: after the embedding) and `indices.<l>` of each exchange that sends them ([N] or [N, G]
 /// in token order), to spec.outputs; the second sequence of a pair as `<name>.1`.
