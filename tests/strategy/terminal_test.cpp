@@ -107,9 +107,13 @@ TEST_P(WithTerminal, TheTerminalSendsIndexRowsAndPeersPayloads) {
 
 TEST_P(WithTerminal, EveryDeviceIsDistributedToBeforeItHasComputed) {
   const TerminalResult result = run_with_terminal(model_, "prism", 3, {.segments = 1}, input_);
-  for (const fabric::DeviceIteration& iteration : result.iterations) {
+  for (std::size_t rank = 0; rank < result.iterations.size(); ++rank) {
+    const fabric::DeviceIteration& iteration = result.iterations[rank];
     const auto& [distributed, first, computed] = iteration.links[0].milestone_s;
-    EXPECT_GT(distributed, 0);
+    if (rank < 3)
+      EXPECT_GT(distributed, 0);
+    else  // the terminal: looking ids up counts no operation, hence takes no modelled time
+      EXPECT_GE(distributed, 0);
     EXPECT_GE(computed, distributed);
     EXPECT_LE(computed, iteration.links[0].compute_s + iteration.links[0].wait_s);
   }
