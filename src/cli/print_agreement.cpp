@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -19,13 +20,13 @@ void print_outputs(const Json& agreement) {
   const Json& top1 = agreement.at("top1");  // of embeddings there is none
   if (!top1.is_null()) {
     const double share = number(top1);
-    fmt::print("{}; KL divergence {:.2e} nats; ",
+    fmt::print("{}; KL divergence {:.3g} nats; ",
                agreement.at("rows") > 1 ? fmt::format("top-1 same in {:.2f} % of rows", 100 * share)
                : share == 1             ? "top-1 same"
                                         : "top-1 DIFFERS",
                number(agreement.at("kl_divergence")));
   }
-  fmt::print("output cosine {:.6f}, largest difference {:.1e} of the largest output\n",
+  fmt::print("output cosine {:.6f}, largest difference {:.2g} of the largest output\n",
              number(agreement.at("output_cosine")),
              number(agreement.at("largest_relative_difference")));
 }
@@ -33,9 +34,12 @@ void print_outputs(const Json& agreement) {
 void print_hidden(const Json& agreement, const Json& answer) {
   fmt::print("  hidden      cosines, embedding first:");
   for (const Json& cosine : agreement.at("hidden_cosine")) fmt::print(" {:.4f}", number(cosine));
-  if (answer.is_object())
+  if (answer.is_object()) {
+    double least = 1;
     for (const Json& last : answer.at("hidden"))
-      fmt::print("; least of the last {:.4f}", number(last.at("least_cosine")));
+      least = std::min(least, number(last.at("least_cosine")));
+    fmt::print("; least row of the last {:.4f}", least);
+  }
   fmt::print("\n");
 }
 

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cmath>
 #include <compare>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "onednn.hpp"
+#include "recent_map.hpp"
 #include "softmax.hpp"
 #include "thinwire/base/partition.hpp"
 
@@ -19,6 +19,10 @@ namespace {
 
 /// Scores of a block of queries, per thread: 512 KiB stay in the second-level cache.
 constexpr Index kBlockScores = 131072;
+
+/// Shapes whose products are kept, some 20 KiB a thread each: a data set's lengths, but not ever
+/// more of them.
+constexpr std::size_t kShapesKept = 256;
 
 /// Sets the calling thread's number of OpenMP threads for a while.
 class ThreadsInScope {
@@ -103,8 +107,8 @@ struct Attention::Impl {
   Mask mask;
   Index max_rows, max_columns, scratch_floats;  // scratch_floats: of one thread
   int threads;
-  Matrix<float> scratch;                                      // [threads, scratch_floats]
-  std::map<BlockShape, std::vector<BlockProducts>> products;  // by thread
+  Matrix<float> scratch;  // [threads, scratch_floats]
+  RecentMap<BlockShape, std::vector<BlockProducts>> products{kShapesKept};  // by thread
 
   Index hidden() const { return heads * head_dim; }
   void check(MatrixView<const float> query, const KvContext& context,
@@ -120,15 +124,9 @@ Attention::Attention(Index heads, Index head_dim, Mask mask, Index max_rows, Ind
              max_columns, threads);
   const Index block_rows = std::max<Index>(1, std::min(max_rows, kBlockScores / max_columns));
   const Index scratch_floats = block_rows * max_columns;
-  impl_ = std::unique_ptr<Impl>(new Impl{heads,
-                                         head_dim,
-                                         mask,
-                                         max_rows,
-                                         max_columns,
-                                         scratch_floats,
-                                         threads,
-                                         Matrix<float>(threads, scratch_floats, memory),
-                                         {}});
+  impl_ =
+      std::unique_ptr<Impl>(new Impl{heads, head_dim, mask, max_rows, max_columns, scratch_floats,
+                                     threads, Matrix<float>(threads, scratch_floats, memory)});
 }
 
 Attention::Attention(Attention&&) noexcept = default;
@@ -149,7 +147,7 @@ void Attention::Impl::check(MatrixView<const float> query, const KvContext& cont
 }
 
 std::vector<BlockProducts>& Attention::Impl::products_for(const BlockShape& shape) {
-  if (const auto found = products.find(shape); found != products.end()) return found->second;
+  if (auto* const found = products.find(shape)) return *found;
   // A product is one thread's work: threads take different heads and blocks.
   const ThreadsInScope one(1);
   const auto& [rows, columns, query_stride, output_stride] = shape;
@@ -161,7 +159,7 @@ std::vector<BlockProducts>& Attention::Impl::products_for(const BlockShape& shap
                           onednn::strided_layout(head_dim, columns, 1, kv_stride), scores}),
                     bind({scores, onednn::strided_layout(columns, head_dim, kv_stride, 1),
                           onednn::strided_layout(rows, head_dim, output_stride, 1)})});
-  return products.emplace(shape, std::move(made)).first->second;
+  return products.insert(shape, std::move(made));
 }
 
 void Attention::Impl::attend(Pass& pass) {

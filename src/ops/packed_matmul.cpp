@@ -28,10 +28,10 @@ onednn::Layout PackedMatmul::preferred_layout(Index inputs, Index outputs, bool 
 }
 
 void PackedMatmul::operator()(const float* x, float* y, Index rows) const {
-  Prepared& matmul = prepared(rows);
-  Lease bound = borrow_bound(matmul);
+  const std::shared_ptr<Prepared> matmul = prepared(rows);  // another thread may drop it meanwhile
+  Lease bound = borrow_bound(*matmul);
   const dnnl_status_t status = (*bound)(x, y);
-  give_back(matmul, std::move(bound));
+  give_back(*matmul, std::move(bound));
   onednn::check(status, "a product with packed weights");
 }
 
@@ -40,19 +40,23 @@ std::size_t PackedMatmul::copies() const {
   return copies_.size();
 }
 
-PackedMatmul::Prepared& PackedMatmul::prepared(Index rows) const {
+std::size_t PackedMatmul::kept() const {
+  const std::shared_lock lock(mutex_);
+  return prepared_.size();
+}
+
+std::shared_ptr<PackedMatmul::Prepared> PackedMatmul::prepared(Index rows) const {
   const Key key{rows, omp_get_max_threads()};
   {
     const std::shared_lock lock(mutex_);
-    if (const auto found = prepared_.find(key); found != prepared_.end()) return *found->second;
+    if (const auto* const found = prepared_.find(key)) return *found;
   }
   const std::unique_lock lock(mutex_);
-  if (const auto found = prepared_.find(key); found != prepared_.end())
-    return *found->second;  // another thread was first
-  return *prepared_.emplace(key, prepare(rows)).first->second;
+  if (const auto* const found = prepared_.find(key)) return *found;  // another thread was first
+  return prepared_.insert(key, prepare(rows));
 }
 
-std::unique_ptr<PackedMatmul::Prepared> PackedMatmul::prepare(Index rows) const {
+std::shared_ptr<PackedMatmul::Prepared> PackedMatmul::prepare(Index rows) const {
   const auto [inputs, outputs] = onednn::shape_of(weights_.get_desc());
   const bool has_bias = static_cast<bool>(bias_);
   const onednn::MatmulLayouts free = layouts_for(rows, inputs, outputs, has_bias, epilogue_);
@@ -61,7 +65,7 @@ std::unique_ptr<PackedMatmul::Prepared> PackedMatmul::prepare(Index rows) const 
 
   std::optional<onednn::MatmulPlan> plan = onednn::find_matmul(packed);
   if (!plan || onednn::is_reference(*plan)) plan = onednn::make_matmul(free);
-  auto result = std::unique_ptr<Prepared>(new Prepared{*plan, dnnl::matmul(*plan), {}, {}, {}});
+  auto result = std::shared_ptr<Prepared>(new Prepared{*plan, dnnl::matmul(*plan), {}, {}, {}});
   result->weights = weights_as(plan->weights_desc(), rows);
   return result;
 }

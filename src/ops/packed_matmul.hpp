@@ -1,18 +1,19 @@
 #pragma once
 #include <compare>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
 #include <vector>
 
 #include "onednn.hpp"
+#include "recent_map.hpp"
 #include "thinwire/tensor/matrix.hpp"
 
 namespace thinwire::ops {
 
 /// Products of any number of rows with one packed weight matrix [inputs, outputs]. A primitive is
-/// kept for every (rows, threads), since oneDNN bakes both into it.
+/// kept for every (rows, threads), since oneDNN bakes both into it; of many row counts those used
+/// last.
 class PackedMatmul {
  public:
   /// `weights` and `bias` (empty for none) borrow bytes that outlive this object. The layout of
@@ -28,6 +29,10 @@ class PackedMatmul {
 
   /// Weights that were reordered because a row count wanted another layout.
   std::size_t copies() const;
+  /// Row and thread counts that a primitive is kept for.
+  std::size_t kept() const;
+  /// At most; 6 KiB each, and once more for all layers of a shape 60 KiB of generated code.
+  static constexpr std::size_t kMostKept = 256;
 
  private:
   struct Key {
@@ -48,8 +53,8 @@ class PackedMatmul {
   };
   using Lease = std::unique_ptr<onednn::BoundMatmul>;
 
-  Prepared& prepared(Index rows) const;
-  std::unique_ptr<Prepared> prepare(Index rows) const;
+  std::shared_ptr<Prepared> prepared(Index rows) const;
+  std::shared_ptr<Prepared> prepare(Index rows) const;
   dnnl::memory weights_as(const onednn::Layout& layout, Index rows) const;
   Lease borrow_bound(Prepared& from) const;
   void give_back(Prepared& to, Lease bound) const;
@@ -57,7 +62,7 @@ class PackedMatmul {
   dnnl::memory weights_, bias_;
   Epilogue epilogue_;
   mutable std::shared_mutex mutex_;  // guards the two containers, not what they point to
-  mutable std::map<Key, std::unique_ptr<Prepared>> prepared_;
+  mutable RecentMap<Key, std::shared_ptr<Prepared>> prepared_{kMostKept};
   mutable std::vector<Copy> copies_;
 };
 

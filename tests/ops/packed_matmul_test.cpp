@@ -74,5 +74,20 @@ TEST(PackedMatmul, RefusesARowCountAsOftenAsItIsAsked) {
     EXPECT_ANY_THROW(multiply(x.view().data(), y.view().data(), -1)) << time;
 }
 
+TEST(PackedMatmul, EverMoreRowCountsDoNotFillTheMemory) {
+  const Matrix<float> weight = random_matrix(kOutputs, kInputs, "weight");
+  const Repacked packed(weight, PackedMatmul::preferred_layout(kInputs, kOutputs, false, {}));
+  const PackedMatmul multiply(packed.memory, {}, {});
+  constexpr Index kMost = PackedMatmul::kMostKept + 10;
+  const Matrix<float> x = random_matrix(kMost, kInputs, "x");
+  Matrix<float> y(kMost, kOutputs);
+
+  for (Index rows = 1; rows <= kMost; ++rows) multiply(x.view().data(), y.view().data(), rows);
+  multiply(x.view().data(), y.view().data(), 1);  // dropped by now, and made again
+
+  EXPECT_EQ(multiply.kept(), PackedMatmul::kMostKept);
+  expect_linear(x.view(), weight.view(), {}, {}, Matrix<float>(kMost, kOutputs).view(), y.view());
+}
+
 }  // namespace
 }  // namespace thinwire::ops
