@@ -55,13 +55,14 @@ OutputAgreement compare_outputs(MatrixView<const float> ours, MatrixView<const f
   TW_REQUIRE(ours.rows() == single.rows() && ours.cols() == single.cols() && single.size() > 0,
              "outputs [{}, {}] beside [{}, {}]", ours.rows(), ours.cols(), single.rows(),
              single.cols());
+  const bool has_classes = head != model::HeadKind::mean_pooling && single.cols() > 1;
   RelativeDifference difference;
   double same = 0, divergence = 0, margin = 0, cosines = 0;
   for (Index r = 0; r < single.rows(); ++r) {
     const auto a = ours.row(r), b = single.row(r);
     difference.add(a, b);
     cosines += cosine(a, b);
-    if (head == model::HeadKind::mean_pooling) continue;
+    if (!has_classes) continue;
     const std::size_t top = top_class(a), single_top = top_class(b);
     same += top == single_top ? 1 : 0;
     divergence += kl_divergence(a, b);
@@ -69,7 +70,7 @@ OutputAgreement compare_outputs(MatrixView<const float> ours, MatrixView<const f
   }
   const auto rows = static_cast<double>(single.rows());
   OutputAgreement agreement{.cosine = cosines / rows, .relative_difference = difference.value()};
-  if (head == model::HeadKind::mean_pooling) return agreement;
+  if (!has_classes) return agreement;
   agreement.same_top1 = same / rows;
   agreement.kl_divergence = divergence / rows;
   agreement.lost_margin = margin == 0 ? 0 : margin / difference.largest();

@@ -97,6 +97,14 @@ TEST(OutputAgreement, EmbeddingsHaveNoClasses) {
   EXPECT_EQ(agreement.relative_difference, 1);
 }
 
+TEST(OutputAgreement, ARegressionsOneOutputIsNoClass) {
+  const OutputAgreement agreement = compare(matrix({{2.5F}}), matrix({{2}}), pooler);
+
+  EXPECT_FALSE(agreement.same_top1.has_value());
+  EXPECT_FALSE(agreement.kl_divergence.has_value());
+  EXPECT_EQ(agreement.relative_difference, 0.25);
+}
+
 TEST(OutputAgreement, NotANumberShows) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
 

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "support/golden.hpp"
+#include "support/local_run.hpp"
 #include "support/single_pass.hpp"
 #include "thinwire/eval/sample.hpp"
 #include "thinwire/model/weight_source.hpp"
@@ -66,6 +67,35 @@ TEST_F(ReferenceModel, MiniLmEmbedsAsHuggingFace) {
                                           states.view().rows(64 * i, length)),
                 1e-5);
     }
+  }
+}
+
+TEST_F(ReferenceModel, MiniLmEmbedsAsHuggingFaceUnderEveryExactStrategy) {
+  open("minilm-l6", "golden/minilm_sts16.safetensors");
+  if (!model_) return;
+  const SafetensorsFile golden(data_);
+  const Matrix<float> embeddings = test::golden_matrix(golden, "embedding");
+
+  for (const Index i : {0, 5, 10, 15}) {
+    const model::ModelInput packed = sample(i).sequences.front();
+    model::ModelInput padded = packed;  // to 64: the last devices have padding alone
+    padded.ids.resize(64, 0);
+    padded.real.assign(64, 0);
+    std::fill_n(padded.real.begin(), packed.ids.size(), std::uint8_t{1});
+    const auto expect_same = [&](const char* strategy, int devices, const model::ModelInput& input,
+                                 const strategy::StrategyOptions& options = {}) {
+      SCOPED_TRACE(testing::Message()
+                   << strategy << ", sentence " << i << ", " << input.ids.size() << " tokens");
+      const auto pass = test::run_pass(*model_, strategy, devices, options, input);
+      EXPECT_LT(test::relative_difference(pass.values.view(), embeddings.view().rows(i, 1)), 1e-4);
+    };
+
+    for (const model::ModelInput* input : {&std::as_const(packed), &std::as_const(padded)}) {
+      expect_same("voltage", 3, *input);
+      expect_same("tensor", 3, *input);
+      expect_same("pipeline", 3, *input);
+    }
+    expect_same("prism", 4, padded, {.segments = 16});
   }
 }
 

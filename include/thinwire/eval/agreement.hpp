@@ -10,7 +10,8 @@ namespace thinwire::eval {
 /// random weights, too. Not-a-number anywhere in the outputs shows in every figure that it touches.
 struct OutputAgreement {
   /// Share of rows with the same largest logit (ties to the lower class): 0 or 1 for a classifier's
-  /// one row. Nothing for embeddings, whose columns are no classes; so are the next two.
+  /// one row. Nothing for embeddings and for a regression's one output, which are no classes; so
+  /// are the next two.
   std::optional<double> same_top1;
   /// D(single || ours) of the softmax outputs, in nats: mean over rows, in fp64.
   std::optional<double> kl_divergence;
