@@ -30,6 +30,7 @@ std::vector<TerminalPlan> terminal_plans(std::span<const Layout> layouts,
 
 std::unique_ptr<Strategy> make_member(const model::Model& model, const StrategyOptions& options,
                                       const DeviceRole& role, const Member& member) {
+  TW_REQUIRE(role.batch >= 1, "a device role for batches of {}", role.batch);
   const bool has_peers = role.devices > 1;
   std::vector<Layout> layouts = make_layouts(role, options, has_peers ? member.replicated : 0);
   const auto exchange_for = [&](std::span<const Layout> all) {
@@ -43,11 +44,14 @@ std::unique_ptr<Strategy> make_member(const model::Model& model, const StrategyO
 
   Index columns = 0;
   for (const Layout& layout : layouts) columns = std::max(columns, member.columns(layout));
-  std::unique_ptr<Exchange> exchange = exchange_for(layouts);
+  const bool has_terminal = options.io == Io::terminal;  // which sends one sequence at a time
+  std::vector<std::unique_ptr<Exchange>> exchanges;
+  for (int sample = 0; sample < (has_terminal ? 1 : role.batch); ++sample)
+    exchanges.push_back(exchange_for(layouts));
   std::optional<TerminalLink> terminal;
-  if (options.io == Io::terminal) terminal.emplace(model, role, std::move(plans), exchange.get());
+  if (has_terminal) terminal.emplace(model, role, std::move(plans), exchanges.front().get());
   const Overlap overlap = options.overlap.value_or(member.overlaps) ? Overlap::yes : Overlap::no;
-  return std::make_unique<SequenceParallel>(model, role, std::move(layouts), std::move(exchange),
+  return std::make_unique<SequenceParallel>(model, role, std::move(layouts), std::move(exchanges),
                                             columns, overlap, std::move(terminal));
 }
 

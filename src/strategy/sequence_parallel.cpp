@@ -27,91 +27,123 @@ std::vector<Layout> make_layouts(const DeviceRole& role, const StrategyOptions& 
 }
 
 SequenceParallel::SequenceParallel(const model::Model& model, const DeviceRole& role,
-                                   std::vector<Layout> layouts, std::unique_ptr<Exchange> exchange,
+                                   std::vector<Layout> layouts,
+                                   std::vector<std::unique_ptr<Exchange>> exchanges,
                                    Index max_columns, Overlap overlap,
                                    std::optional<TerminalLink> terminal)
     : model_(model),
       layouts_(std::move(layouts)),
-      exchange_(std::move(exchange)),
       overlap_(overlap),
       terminal_(std::move(terminal)),
-      rows_(most_local_rows(layouts_)),
+      rows_(std::ssize(exchanges) * most_local_rows(layouts_)),
       x_(rows_, model.config().hidden, role.memory),
       normed_(rows_, model.config().hidden, role.memory),
       query_(rows_, model.config().hidden, role.memory),
       attended_(rows_, model.config().hidden, role.memory),
       ffn_(rows_, model.config().ffn, role.memory),
-      patches_(model.config().is_text() ? 0 : rows_, model.config().patch_inputs(), role.memory),
-      context_(max_columns, model.config().hidden, role.memory),
-      attention_(model.config().heads, model.config().head_dim(), mask_of(model.config()), rows_,
-                 max_columns, role.threads, role.memory),
-      local_(rows_, role.memory),
-      head_(model, role, layouts_) {}
-
-const Layout& SequenceParallel::layout_for(Index tokens) const {
-  const auto found = std::ranges::find(layouts_, tokens, &Layout::tokens);
-  TW_REQUIRE(found != layouts_.end(), "a sequence of {} tokens was not announced", tokens);
-  return *found;
+      patches_(model.config().is_text() ? 0 : most_local_rows(layouts_),
+               model.config().patch_inputs(), role.memory),
+      kv_(exchanges.size() > 1 ? rows_ : 0, 2 * model.config().hidden, role.memory),
+      attention_(model.config().heads, model.config().head_dim(), mask_of(model.config()),
+                 most_local_rows(layouts_), max_columns, role.threads, role.memory),
+      head_(model, role, layouts_) {
+  for (std::unique_ptr<Exchange>& exchange : exchanges)
+    samples_.push_back({std::move(exchange), TokenColumns(most_local_rows(layouts_), role.memory),
+                        ops::KvContext(max_columns, model.config().hidden, role.memory)});
 }
 
 Output SequenceParallel::forward(const model::ModelInput& input, fabric::Fabric& fabric,
                                  Observer* observer) {
-  const Layout& layout = layout_for(input.tokens(model_.config()));
-  const Pass pass{layout, input, x_.first(layout.local_rows()), fabric, observer};
-  begin(pass);
+  const BatchItem alone{&input, observer};
+  Output output;
+  run({&alone, 1}, fabric, [&output](std::size_t, const Output& its) { output = its; });
+  return output;
+}
+
+void SequenceParallel::forward_batch(std::span<const BatchItem> batch, fabric::Fabric& fabric,
+                                     const OutputReader& read) {
+  if (terminal_) return Strategy::forward_batch(batch, fabric, read);
+  TW_REQUIRE(batch.size() <= samples_.size(), "a batch of {} where {} were announced", batch.size(),
+             samples_.size());
+  if (batch.empty()) return;
+  run(batch, fabric, read);
+}
+
+void SequenceParallel::run(std::span<const BatchItem> batch, fabric::Fabric& fabric,
+                           const OutputReader& read) {
+  const Pass pass = begin(batch, fabric);
   if (terminal_) {
     receive_input(pass);  // exchange 0 comes with it
     report_hidden(pass, 0);
   } else {
     embed(pass);
     report_hidden(pass, 0);
-    if (exchange_) publish(pass, 0, pass.x);
+    if (pass.has_exchanges()) publish(pass, 0, pass.x);
   }
   for (Index layer = 0; layer < model_.config().layers; ++layer) run_block(pass, layer);
-  const Output output = head_(layout, input, pass.x, fabric);
-  return terminal_ ? terminal_->send(layout.tokens(), output, fabric) : output;
+  for (std::size_t item = 0; item < batch.size(); ++item) {
+    const Sample& sample = pass.samples[item];
+    const Output output = head_(*sample.layout, *sample.input, sample.of(pass.x), fabric);
+    read(item, terminal_ ? terminal_->send(sample.layout->tokens(), output, fabric) : output);
+  }
 }
 
-void SequenceParallel::begin(const Pass& pass) {
-  const Layout& layout = pass.layout;
-  pending_.reset();  // of a pass that an error ended
-  local_.describe(layout.local_rows(), pass.input,
-                  [&layout](Index row) { return layout.position(row); });
-  if (exchange_) exchange_->begin(layout, pass.input, pass.observer);
+SequenceParallel::Pass SequenceParallel::begin(std::span<const BatchItem> batch,
+                                               fabric::Fabric& fabric) {
+  const std::span<Sample> samples = std::span(samples_).first(batch.size());
+  Index rows = 0;
+  for (std::size_t item = 0; item < batch.size(); ++item) {
+    const model::ModelInput& input = *batch[item].input;
+    const Layout& layout = layout_of(layouts_, input.tokens(model_.config()));
+    Sample& sample = samples[item];
+    sample.layout = &layout;
+    sample.input = &input;
+    sample.observer = batch[item].observer;
+    sample.rows = {rows, layout.local_rows()};
+    sample.pending.reset();  // of a pass that an error ended
+    sample.local.describe(layout.local_rows(), input,
+                          [&layout](Index row) { return layout.position(row); });
+    if (sample.exchange) sample.exchange->begin(layout, input, sample.observer);
+    rows += layout.local_rows();
+  }
+  return {samples, x_.first(rows), fabric};
 }
 
 void SequenceParallel::embed(const Pass& pass) {
-  const Index copies = pass.layout.replicated;
-  const Slice local = pass.layout.local();
+  const model::Embedding& embedding = model_.embedding();
   pass.fabric.compute({"embedding", 0}, [&](Operations& counted) {
-    const model::Embedding& embedding = model_.embedding();
-    if (copies > 0)
-      embedding(pass.input, {0, copies}, pass.x.rows(0, copies), patches_.view(), counted);
-    embedding(pass.input, local, pass.x.rows(copies, local.size), patches_.view(), counted);
+    for (const Sample& sample : pass.samples) {
+      const Index copies = sample.layout->replicated;
+      const Slice local = sample.layout->local();
+      const MatrixView<float> x = sample.of(pass.x);
+      if (copies > 0)
+        embedding(*sample.input, {0, copies}, x.rows(0, copies), patches_.view(), counted);
+      embedding(*sample.input, local, x.rows(copies, local.size), patches_.view(), counted);
+    }
   });
 }
 
 void SequenceParallel::receive_input(const Pass& pass) {
-  const auto rows = terminal_->receive(pass.layout.tokens(), exchange_.get(), pass.fabric);
+  const Sample& sample = pass.samples.front();
+  const auto rows = terminal_->receive(sample.layout->tokens(), sample.exchange.get(), pass.fabric);
   pass.fabric.compute({"distribute", 0}, [&](Operations&) { copy(rows, pass.x); });
 }
 
 void SequenceParallel::run_block(const Pass& pass, Index layer) {
-  const int number = static_cast<int>(layer);
   const Index rows = pass.x.rows();
-  const bool publishes = exchange_ != nullptr && layer + 1 < model_.config().layers;
-  const Published published = publishes ? exchange_->published() : Published::block_output;
+  const bool publishes = pass.has_exchanges() && layer + 1 < model_.config().layers;
+  const Published published =
+      publishes ? pass.samples.front().exchange->published() : Published::block_output;
 
   project_local(pass, layer);
-  if (exchange_) {
+  if (pass.has_exchanges()) {
     arrive(pass, layer);
-    pass.fabric.compute({"decode", number},
-                        [&](Operations& counted) { exchange_->decode(layer, context_, counted); });
+    decode(pass, layer);
   }
   attend(pass, layer, published);
   if (published == Published::residual) publish(pass, layer + 1, pass.x);
   if (published == Published::attention_output) publish(pass, layer + 1, query_.first(rows));
-  pass.fabric.compute({"finish", number}, [&](Operations& counted) {
+  pass.fabric.compute({"finish", static_cast<int>(layer)}, [&](Operations& counted) {
     model_.block(layer).finish(pass.x, normed_.first(rows), ffn_.first(rows), counted);
   });
   report_hidden(pass, layer + 1);
@@ -124,8 +156,29 @@ void SequenceParallel::project_local(const Pass& pass, Index layer) {
   pass.fabric.compute({"project", static_cast<int>(layer)}, [&](Operations& counted) {
     const MatrixView<const float> input = block.kv_input(pass.x, normed_.first(rows), counted);
     block.project_query(input, query_.first(rows), counted);
-    context_.clear();
-    block.project_kv(input, context_.append(local_.log_counts(), local_.positions()), counted);
+    project_kv(pass, layer, input, counted);
+  });
+}
+
+/// Into the contexts: of one sample directly, of several by way of the stack, since the copy costs
+/// less than a product for every sample.
+void SequenceParallel::project_kv(const Pass& pass, Index layer, MatrixView<const float> input,
+                                  Operations& counted) {
+  const auto restart = [](Sample& sample) {
+    sample.context.clear();
+    return sample.context.append(sample.local.log_counts(), sample.local.positions());
+  };
+  const model::Block& block = model_.block(layer);
+  if (pass.samples.size() == 1)
+    return block.project_kv(input, restart(pass.samples.front()), counted);
+  const MatrixView<float> kv = kv_.first(input.rows());
+  block.project_kv(input, kv, counted);
+  for (Sample& sample : pass.samples) copy<float>(sample.of(kv), restart(sample));
+}
+
+void SequenceParallel::decode(const Pass& pass, Index layer) {
+  pass.fabric.compute({"decode", static_cast<int>(layer)}, [&](Operations& counted) {
+    for (Sample& sample : pass.samples) sample.exchange->decode(layer, sample.context, counted);
   });
 }
 
@@ -136,7 +189,9 @@ void SequenceParallel::attend(const Pass& pass, Index layer, Published published
   const Index rows = pass.x.rows();
   const MatrixView<float> attended = attended_.first(rows), query = query_.first(rows);
   pass.fabric.compute({"attention", static_cast<int>(layer)}, [&](Operations& counted) {
-    attention_(query, context_, local_.positions(), attended, counted);
+    for (const Sample& sample : pass.samples)
+      attention_(sample.of(query), sample.context, sample.local.positions(), sample.of(attended),
+                 counted);
     if (published == Published::attention_output) {
       block.attention_output(attended, query, counted);
       block.residual(query, pass.x, counted);
@@ -146,35 +201,45 @@ void SequenceParallel::attend(const Pass& pass, Index layer, Published published
   });
 }
 
-/// rows [local_rows, hidden], of which those that the device owns are sent. They must stay as they
-/// are until the exchange has arrived: a method may send them without a copy.
+/// rows [rows of all samples, hidden], of which those that the device owns are sent. They must stay
+/// as they are until the exchange has arrived: a method may send them without a copy.
 void SequenceParallel::publish(const Pass& pass, Index exchange, MatrixView<const float> rows) {
-  const fabric::Payload payload = exchange_->encode(
-      exchange, rows.rows(pass.layout.replicated, pass.layout.local_tokens()), pass.fabric);
-  if (pass.observer != nullptr) pass.observer->on_published(exchange, payload.bytes);
-  pending_.emplace(pass.fabric.all_gather(payload, exchange_->receive_buffer(exchange)));
+  for (Sample& sample : pass.samples) {
+    const Layout& layout = *sample.layout;
+    const fabric::Payload payload = sample.exchange->encode(
+        exchange, sample.of(rows).rows(layout.replicated, layout.local_tokens()), pass.fabric);
+    if (sample.observer != nullptr) sample.observer->on_published(exchange, payload.bytes);
+    sample.pending.emplace(
+        pass.fabric.all_gather(payload, sample.exchange->receive_buffer(exchange)));
+  }
   if (overlap_ == Overlap::no) arrive(pass, exchange);
 }
 
 /// Waits for the exchange unless that has been done.
 void SequenceParallel::arrive(const Pass& pass, Index exchange) {
-  if (!pending_) return;
-  const fabric::Delivery delivery = pass.fabric.wait(*std::exchange(pending_, std::nullopt));
-  for (int device = 0; device < pass.layout.devices(); ++device) {
-    const std::int64_t arrived = std::ssize(delivery.from(device));
-    const std::int64_t expected = exchange_->payload_bytes(exchange, device);
-    TW_REQUIRE(arrived == expected, "device {} sent {} bytes in exchange {}, {} were expected",
-               device, arrived, exchange, expected);
+  for (Sample& sample : pass.samples) {
+    if (!sample.pending) continue;
+    const fabric::Delivery delivery =
+        pass.fabric.wait(*std::exchange(sample.pending, std::nullopt));
+    for (int device = 0; device < sample.layout->devices(); ++device) {
+      const std::int64_t arrived = std::ssize(delivery.from(device));
+      const std::int64_t expected = sample.exchange->payload_bytes(exchange, device);
+      TW_REQUIRE(arrived == expected, "device {} sent {} bytes in exchange {}, {} were expected",
+                 device, arrived, exchange, expected);
+    }
   }
 }
 
 void SequenceParallel::report_hidden(const Pass& pass, Index index) const {
-  if (pass.observer == nullptr) return;
-  // Of rows that every device has a copy of, the first device's is shown.
-  const Index skipped = pass.layout.device == 0 ? 0 : pass.layout.replicated;
-  const Index shown = pass.x.rows() - skipped;
-  pass.observer->on_hidden(index, {pass.layout.position(skipped), shown},
-                           pass.x.rows(skipped, shown));
+  for (const Sample& sample : pass.samples) {
+    if (sample.observer == nullptr) continue;
+    const Layout& layout = *sample.layout;
+    // Of rows that every device has a copy of, the first device's is shown.
+    const Index skipped = layout.device == 0 ? 0 : layout.replicated;
+    const Index shown = sample.rows.size - skipped;
+    sample.observer->on_hidden(index, {layout.position(skipped), shown},
+                               sample.of(pass.x).rows(skipped, shown));
+  }
 }
 
 }  // namespace thinwire::strategy

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "thinwire/ops/attention.hpp"
@@ -20,35 +21,59 @@ enum class Overlap {
 
 /// The forward pass that single, voltage, prism, astra and trace share: tokens are split, every
 /// device runs all blocks on its rows, an Exchange encodes what the others must know of them and
-/// decodes what they sent. Publishing and waiting happens here alone. `exchange` is null for one
-/// device.
+/// decodes what they sent. Publishing and waiting happens here alone.
+/// What goes through the blocks is a batch: functions of single rows see the local rows of all its
+/// samples in one stack, attention and exchanges see one sample after the other.
 class SequenceParallel final : public Strategy {
  public:
+  /// exchanges: one for every sample that a batch may have, null for one device.
   /// max_columns: most key columns of a block's attention, for any layout.
   /// terminal: the way from and to a terminal, or nothing when the devices hold the input.
   SequenceParallel(const model::Model& model, const DeviceRole& role, std::vector<Layout> layouts,
-                   std::unique_ptr<Exchange> exchange, Index max_columns, Overlap overlap,
-                   std::optional<TerminalLink> terminal = {});
+                   std::vector<std::unique_ptr<Exchange>> exchanges, Index max_columns,
+                   Overlap overlap, std::optional<TerminalLink> terminal = {});
 
   Output forward(const model::ModelInput& input, fabric::Fabric& fabric,
                  Observer* observer) override;
+  void forward_batch(std::span<const BatchItem> batch, fabric::Fabric& fabric,
+                     const OutputReader& read) override;
 
  private:
-  /// What one call of forward works on.
+  /// A sample's place in the batch, with what belongs to it alone.
+  struct Sample {
+    std::unique_ptr<Exchange> exchange;
+    TokenColumns local;  ///< its local rows
+    ops::KvContext context;
+    std::optional<fabric::Pending> pending = {};
+    // Of the pass.
+    const Layout* layout = nullptr;
+    const model::ModelInput* input = nullptr;
+    Observer* observer = nullptr;
+    Slice rows = {};  ///< its local rows in the stack
+
+    /// Its rows of a stack.
+    template <class T>
+    MatrixView<T> of(MatrixView<T> stack) const {
+      return stack.rows(rows.begin, rows.size);
+    }
+  };
+  /// What one call of forward_batch works on.
   struct Pass {
-    const Layout& layout;
-    const model::ModelInput& input;
-    MatrixView<float> x;  ///< [local_rows, hidden]
+    std::span<Sample> samples;
+    MatrixView<float> x;  ///< [rows of all samples, hidden]
     fabric::Fabric& fabric;
-    Observer* observer;
+    bool has_exchanges() const { return samples.front().exchange != nullptr; }
   };
 
-  const Layout& layout_for(Index tokens) const;
-  void begin(const Pass& pass);
+  void run(std::span<const BatchItem> batch, fabric::Fabric& fabric, const OutputReader& read);
+  Pass begin(std::span<const BatchItem> batch, fabric::Fabric& fabric);
   void embed(const Pass& pass);
   void receive_input(const Pass& pass);
   void run_block(const Pass& pass, Index layer);
   void project_local(const Pass& pass, Index layer);
+  void project_kv(const Pass& pass, Index layer, MatrixView<const float> input,
+                  Operations& counted);
+  void decode(const Pass& pass, Index layer);
   void attend(const Pass& pass, Index layer, compress::Published published);
   void publish(const Pass& pass, Index exchange, MatrixView<const float> rows);
   void arrive(const Pass& pass, Index exchange);
@@ -56,17 +81,15 @@ class SequenceParallel final : public Strategy {
 
   const model::Model& model_;
   std::vector<Layout> layouts_;
-  std::unique_ptr<Exchange> exchange_;
   Overlap overlap_;
   std::optional<TerminalLink> terminal_;
-  Index rows_;  ///< most local rows of any layout
-  std::optional<fabric::Pending> pending_;
+  Index rows_;  ///< most local rows of any batch
 
-  // The workspace of a pass; `cost` predicts its size term by term.
+  // The workspace of a pass; `cost` predicts its size term by term, for batches of one.
   Matrix<float> x_, normed_, query_, attended_, ffn_, patches_;
-  ops::KvContext context_;
+  Matrix<float> kv_;  ///< [rows, 2 * hidden] of all samples on the way to theirs; empty for one
+  std::vector<Sample> samples_;
   ops::Attention attention_;
-  TokenColumns local_;  ///< the local rows
   SequenceHead head_;
 };
 

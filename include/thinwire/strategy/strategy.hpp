@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <memory_resource>
 #include <optional>
@@ -61,6 +62,7 @@ struct DeviceRole {
   int threads = 1;
   std::vector<Index> lengths;  ///< N of the sequences that will come; workspace is made for them
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
+  int batch = 1;  ///< most sequences of a forward_batch(); workspace grows with it
 };
 
 /// What a pass leaves on a device; the views last until the next pass. With a terminal, only there.
@@ -84,6 +86,16 @@ class Observer {
                             std::span<const std::int32_t> /*indices*/) {}
 };
 
+/// One sequence of a batch, and who looks into its pass; both outlive the pass.
+struct BatchItem {
+  const model::ModelInput* input = nullptr;
+  Observer* observer = nullptr;
+};
+
+/// Takes the output of the batch's sequence `item`, whose views last until it returns. As an
+/// Observer, it must not wait for another device.
+using OutputReader = std::function<void(std::size_t item, const Output& output)>;
+
 /// A way to run a model on several devices. One object a device, made for one configuration.
 class Strategy {
  public:
@@ -92,6 +104,13 @@ class Strategy {
   /// pass of a length. Throws Error for a length that was not announced in DeviceRole::lengths.
   virtual Output forward(const model::ModelInput& input, fabric::Fabric& fabric,
                          Observer* observer = nullptr) = 0;
+  /// Several sequences, of any announced lengths, each with the answer, the payloads and the
+  /// operations of a pass of its own; collective. Where tokens are split, the rows of all sequences
+  /// go through the weights together, which pays for short ones. Otherwise, and with a terminal,
+  /// one pass follows the other. No allocation after the first pass of a batch of these lengths.
+  /// Throws Error for more than DeviceRole::batch sequences.
+  virtual void forward_batch(std::span<const BatchItem> batch, fabric::Fabric& fabric,
+                             const OutputReader& read);
 };
 
 /// One line a strategy: explicit, since a self-registering static would be dropped from an archive.
