@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Runs a picture data set through the single device (`thinwire eval`) and through PyTorch with the
+# same weights and as many threads, in turn, and says how the times compare. Both have the machine
+# for themselves, one after the other: let it do nothing else.
+#
+# Usage: experiments/peers/throughput.sh [--model DIR] [--data FILE] [--samples N] [--rounds N]
+#                                        [--threads N] [--batches 1,8,...] [--json FILE] [--quick]
+# Without --model and --data: the ViT and CIFAR-10's test pictures in ../shared.
+# Settings: PYTHON, an interpreter that has the modules of experiments/peers/requirements.txt; else
+# the script makes an environment in build/peers-venv. THINWIRE, the program; else it is built.
+# Exit status: 0 the single device is within 1.2 times of PyTorch, 1 it is not, or answers differ,
+# 2 bad usage.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+has_modules() { "$1" -c 'import numpy, safetensors, torch' 2>/dev/null; }
+
+if [ -z "${PYTHON:-}" ]; then
+  PYTHON=build/peers-venv/bin/python
+  if ! has_modules "$PYTHON"; then
+    echo "== PyTorch is missing: making build/peers-venv (some GB)" >&2
+    python3 -m venv build/peers-venv
+    "$PYTHON" -m pip install --quiet --disable-pip-version-check \
+      -r experiments/peers/requirements.txt
+  fi
+fi
+if [ -z "${THINWIRE:-}" ]; then
+  THINWIRE=build/release/src/cli/thinwire
+  if [ ! -x "$THINWIRE" ]; then
+    cmake --preset release >&2
+    cmake --build --preset release --target thinwire >&2
+  fi
+fi
+exec "$PYTHON" experiments/peers/throughput.py --thinwire "$THINWIRE" "$@"
