@@ -1,8 +1,11 @@
 #include <algorithm>
-#include <condition_variable>
+#include <array>
+#include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <numeric>
+#include <utility>
 
 #include "thinwire/base/error.hpp"
 #include "thinwire/fabric/transport.hpp"
@@ -10,55 +13,77 @@
 namespace thinwire::fabric {
 namespace {
 
-/// What the threads of one group share.
-class LocalGroup {
+/// Where the threads of one group meet. A thread that waits sleeps, and each is woken once: with a
+/// mutex and a condition variable, the woken ones would also queue for the mutex.
+class MeetingPlace {
  public:
-  explicit LocalGroup(int size) : contributions_(static_cast<std::size_t>(size)) {}
+  explicit MeetingPlace(int size) : size_(size) {}
 
-  int size() const { return static_cast<int>(contributions_.size()); }
-  std::mutex& turn() { return turn_; }
+  int size() const { return size_; }
 
+  /// Throws Error unless all come.
   void meet() {
-    std::unique_lock lock(mutex_);
-    check();
-    const std::int64_t round = round_;
-    if (++arrived_ == size()) {
-      arrived_ = 0;
-      ++round_;
-      changed_.notify_all();
+    const std::uint32_t before = state_.load(std::memory_order_acquire);
+    check(before);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size_) {
+      arrived_.store(0, std::memory_order_relaxed);
+      state_.fetch_add(kRound, std::memory_order_acq_rel);
+      state_.notify_all();
       return;
     }
-    changed_.wait(lock, [&] { return round_ != round || is_abandoned_; });
-    if (round_ == round) check();
+    std::uint32_t now = before;
+    while (now / kRound == before / kRound) {
+      check(now);
+      state_.wait(now, std::memory_order_acquire);
+      now = state_.load(std::memory_order_acquire);
+    }
   }
 
   void abandon() {
-    const std::lock_guard lock(mutex_);
-    is_abandoned_ = true;
-    changed_.notify_all();
-  }
-
-  /// Calls read(contributions) between two meetings: before, all have shown theirs; after, all have
-  /// read and the bytes may change again.
-  template <class Read>
-  void share(int rank, std::span<const std::byte> mine, Read&& read) {
-    contributions_[static_cast<std::size_t>(rank)] = mine;
-    meet();
-    read(std::span(contributions_));
-    meet();
+    state_.fetch_or(kAbandoned, std::memory_order_acq_rel);
+    state_.notify_all();
   }
 
  private:
-  void check() const {
-    if (is_abandoned_) throw Error("another device of this group ended with an error");
+  // A flag, and above it the number of rounds, which may wrap.
+  static constexpr std::uint32_t kAbandoned = 1, kRound = 2;
+
+  static void check(std::uint32_t state) {
+    if (state & kAbandoned) throw Error("another device of this group ended with an error");
   }
 
-  std::vector<std::span<const std::byte>> contributions_;
-  std::mutex turn_, mutex_;
-  std::condition_variable changed_;
-  int arrived_ = 0;
-  std::int64_t round_ = 0;
-  bool is_abandoned_ = false;
+  int size_;
+  std::atomic<int> arrived_ = 0;
+  std::atomic<std::uint32_t> state_ = 0;
+};
+
+/// What the threads of one group share.
+class LocalGroup {
+ public:
+  explicit LocalGroup(int size) : place_(size) {
+    for (auto& parts : contributions_) parts.resize(static_cast<std::size_t>(size));
+  }
+
+  int size() const { return place_.size(); }
+  std::mutex& turn() { return turn_; }
+  void meet() { place_.meet(); }
+  void abandon() { place_.abandon(); }
+
+  /// The `call`th collective: calls read(contributions) when all have shown theirs. These are
+  /// copies, of which two generations are kept, so that one meeting is enough: who writes those of
+  /// this call has left the last one's meeting, which all entered after reading the one before.
+  template <class Read>
+  void share(std::int64_t call, int rank, std::span<const std::byte> mine, Read&& read) {
+    std::vector<std::vector<std::byte>>& parts = contributions_[static_cast<std::size_t>(call % 2)];
+    parts[static_cast<std::size_t>(rank)].assign(mine.begin(), mine.end());
+    meet();
+    read(std::span(std::as_const(parts)));
+  }
+
+ private:
+  std::array<std::vector<std::vector<std::byte>>, 2> contributions_;  // [call % 2][rank]
+  std::mutex turn_;
+  MeetingPlace place_;
 };
 
 class LocalTurn final : public Turn {
@@ -85,17 +110,17 @@ class LocalTransport final : public Transport {
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     TW_REQUIRE(all.size() == mine.size() * static_cast<std::size_t>(size()),
                "{} ranks' {} bytes into {}", size(), mine.size(), all.size());
-    group_->share(rank_, mine, [&](auto parts) { pack(parts, all); });
+    share(mine, [&](auto parts) { pack(parts, all); });
   }
   void all_gatherv(std::span<const std::byte> mine, std::span<const std::int64_t> sizes,
                    std::span<std::byte> all) override {
     check(mine, sizes);
-    group_->share(rank_, mine, [&](auto parts) { pack(parts, all); });
+    share(mine, [&](auto parts) { pack(parts, all); });
   }
   void gatherv(int root, std::span<const std::byte> mine, std::span<const std::int64_t> sizes,
                std::span<std::byte> all) override {
     check(mine, sizes);
-    group_->share(rank_, mine, [&](auto parts) {
+    share(mine, [&](auto parts) {
       if (rank_ == root) pack(parts, all);
     });
   }
@@ -103,7 +128,7 @@ class LocalTransport final : public Transport {
                 std::span<std::byte> into) override {
     check(into, sizes);
     const auto begin = std::accumulate(sizes.begin(), sizes.begin() + rank_, std::int64_t{0});
-    group_->share(rank_, all, [&](auto parts) {
+    share(all, [&](auto parts) {
       const std::span<const std::byte> roots = parts[static_cast<std::size_t>(root)];
       TW_REQUIRE(begin + std::ssize(into) <= std::ssize(roots), "{} bytes at {} of {}", into.size(),
                  begin, roots.size());
@@ -112,7 +137,7 @@ class LocalTransport final : public Transport {
   }
   void send_receive(std::span<const std::byte> mine, int /*to*/, std::span<std::byte> into,
                     int from) override {
-    group_->share(rank_, mine, [&](auto parts) {
+    share(mine, [&](auto parts) {
       if (from < 0) return;
       const std::span<const std::byte> theirs = parts[static_cast<std::size_t>(from)];
       TW_REQUIRE(theirs.size() == into.size(), "{} bytes from rank {} into {}", theirs.size(), from,
@@ -122,14 +147,18 @@ class LocalTransport final : public Transport {
   }
 
  private:
+  template <class Read>
+  void share(std::span<const std::byte> mine, Read&& read) {
+    group_->share(calls_++, rank_, mine, read);
+  }
   void check(std::span<const std::byte> mine, std::span<const std::int64_t> sizes) const {
     TW_REQUIRE(
         std::ssize(sizes) == size() && sizes[static_cast<std::size_t>(rank_)] == std::ssize(mine),
         "{} sizes for {} ranks, {} bytes contributed", sizes.size(), size(), mine.size());
   }
-  static void pack(std::span<const std::span<const std::byte>> parts, std::span<std::byte> all) {
+  static void pack(std::span<const std::vector<std::byte>> parts, std::span<std::byte> all) {
     std::size_t end = 0;
-    for (const auto part : parts) {
+    for (const std::vector<std::byte>& part : parts) {
       TW_REQUIRE(end + part.size() <= all.size(), "{} bytes into a buffer of {}", end + part.size(),
                  all.size());
       if (!part.empty()) std::memcpy(all.data() + end, part.data(), part.size());
@@ -139,6 +168,7 @@ class LocalTransport final : public Transport {
 
   std::shared_ptr<LocalGroup> group_;
   int rank_;
+  std::int64_t calls_ = 0;  // of collectives
   LocalTurn turn_;
 };
 

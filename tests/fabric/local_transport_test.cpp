@@ -107,6 +107,23 @@ TEST(LocalTransport, NobodyLeavesAMeetingBeforeAllHaveCome) {
   EXPECT_FALSE(is_early);
 }
 
+TEST(LocalTransport, WhatWasSentMayChangeAtOnce) {
+  constexpr int kDevices = 4, kCalls = 200;
+  std::atomic<int> right = 0;
+  on_devices(kDevices, [&](Transport& transport) {
+    std::vector<std::byte> all(kDevices);
+    for (int call = 0; call < kCalls; ++call) {
+      const auto value_of = [call](int rank) { return std::byte(call * kDevices + rank); };
+      std::vector<std::byte> mine{value_of(transport.rank())};
+      transport.all_gather(mine, all);
+      mine[0] = std::byte{0};
+      for (int p = 0; p < kDevices; ++p)
+        if (all[static_cast<std::size_t>(p)] == value_of(p)) ++right;
+    }
+  });
+  EXPECT_EQ(right, kCalls * kDevices * kDevices);
+}
+
 TEST(LocalTransport, TurnsAreTakenOneAtATime) {
   std::atomic<int> holders = 0, most = 0;
   on_devices(4, [&](Transport& transport) {

@@ -14,19 +14,22 @@ constexpr const char* kModels[] = {"vit-tiny", "bert-tiny", "gpt2-tiny", "vivit-
 class SteadyState : public testing::TestWithParam<const char*> {
  protected:
   /// Allocations of all devices' threads together in the passes after the second.
+  ///   batch  equal inputs of a pass
   std::int64_t allocations_of(const char* strategy, int devices,
-                              const strategy::StrategyOptions& options) {
+                              const strategy::StrategyOptions& options, int batch = 1) {
+    const std::vector<strategy::BatchItem> items(static_cast<std::size_t>(batch), {&input_});
     std::atomic<std::int64_t> sum = 0;
     test::on_devices(devices, [&](fabric::Transport& transport) {
       const auto runner = strategy::make_strategy(strategy, model_, options,
                                                   {.device = transport.rank(),
                                                    .devices = devices,
-                                                   .lengths = {input_.tokens(model_.config())}});
+                                                   .lengths = {input_.tokens(model_.config())},
+                                                   .batch = batch});
       const auto fabric = fabric::make_fabric(transport, {});
       for (int pass = 0; pass < 5; ++pass) {
         fabric->begin_iteration();
         const std::int64_t before = test::allocations();
-        runner->forward(input_, *fabric);
+        runner->forward_batch(items, *fabric, [](std::size_t, const strategy::Output&) {});
         if (pass >= 2) sum += test::allocations() - before;
         fabric->end_iteration();
       }
@@ -45,6 +48,12 @@ TEST_P(SteadyState, TakesNothingFromTheHeap) {
   EXPECT_EQ(allocations_of("prism", 3, {.segments = 2}), 0);
   EXPECT_EQ(allocations_of("tensor", 3, {}), 0);
   EXPECT_EQ(allocations_of("pipeline", 3, {.micro_batches = 2}), 0);
+}
+
+TEST_P(SteadyState, OfABatchTakesNothingFromTheHeap) {
+  EXPECT_EQ(allocations_of("single", 1, {}, 3), 0);
+  EXPECT_EQ(allocations_of("voltage", 3, {}, 3), 0);
+  EXPECT_EQ(allocations_of("prism", 3, {.segments = 2}, 3), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SteadyState, testing::ValuesIn(kModels));
