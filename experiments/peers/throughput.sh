@@ -8,8 +8,8 @@
 # Without --model and --data: the ViT and CIFAR-10's test pictures in ../shared.
 # Settings: PYTHON, an interpreter that has the modules of experiments/peers/requirements.txt; else
 # the script makes an environment in build/peers-venv. THINWIRE, the program; else it is built.
-# Exit status: 0 the single device is within 1.2 times of PyTorch, 1 it is not, or answers differ,
-# 2 bad usage.
+# Exit status: 0 the single device is within 1.2 times of PyTorch, 1 it is not, or answers
+# differ, or a run failed, 2 bad usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

@@ -113,7 +113,7 @@ TEST(LocalTransport, WhatWasSentMayChangeAtOnce) {
   on_devices(kDevices, [&](Transport& transport) {
     std::vector<std::byte> all(kDevices);
     for (int call = 0; call < kCalls; ++call) {
-      const auto value_of = [call](int rank) { return std::byte(call * kDevices + rank); };
+      const auto value_of = [&](int rank) { return std::byte(call * kDevices + rank); };
       std::vector<std::byte> mine{value_of(transport.rank())};
       transport.all_gather(mine, all);
       mine[0] = std::byte{0};
