@@ -1,11 +1,9 @@
 #include "thinwire/train/calibration_run.hpp"
 
 #include <algorithm>
-#include <exception>
-#include <mutex>
-#include <thread>
 
 #include "thinwire/base/named.hpp"
+#include "thinwire/fabric/local_devices.hpp"
 #include "thinwire/ops/runtime.hpp"
 
 namespace thinwire::train {
@@ -19,27 +17,6 @@ std::vector<Index> lengths_of(std::span<const model::ModelInput> inputs,
         std::ranges::find(lengths, tokens) == lengths.end())
       lengths.push_back(tokens);
   return lengths;
-}
-
-/// One thread a device. What the first failing device threw is thrown again: the others only see
-/// that it has left.
-void on_local_devices(int devices, const std::function<void(fabric::Transport&)>& work) {
-  const auto transports = fabric::make_local_transports(devices);
-  std::exception_ptr first;
-  std::mutex mutex;
-  std::vector<std::thread> threads;
-  for (const auto& transport : transports)
-    threads.emplace_back([&, device = transport.get()] {
-      try {
-        work(*device);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!first) first = std::current_exception();
-        device->abandon();
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  if (first) std::rethrow_exception(first);
 }
 
 }  // namespace
@@ -68,7 +45,7 @@ void run_calibration(const model::Model& model, const CalibrationSetting& settin
   strategy::StrategyOptions options;
   options.codebooks = &codebooks;
   options.level = level;
-  on_local_devices(setting.devices, [&](fabric::Transport& transport) {
+  fabric::on_local_devices(setting.devices, [&](fabric::Transport& transport) {
     ops::set_threads(setting.threads);
     const auto device = static_cast<std::size_t>(transport.rank());
     const auto runner =
