@@ -42,13 +42,13 @@ std::string death_of(const ChildEnd& end) {
 class Supervisor {
  public:
   Supervisor(const Arguments& arguments, const SweepPoints& sweep,
-             const std::vector<PlannedPoint>& plan, harness::Selection selection)
+             const std::vector<PlannedPoint>& plan, harness::Selection selection, int ranks)
       : sweep_(sweep),
         plan_(plan),
         selection_(selection),
         claim_(sweep.json, harness::ResultClaim::Holder::supervisor),
         since_(harness::end_of_records(sweep.json)),
-        ranks_(harness::most_ranks(sweep.points)),
+        ranks_(ranks),
         command_(job_command(arguments, ranks_, kSince)) {
     setenv(kSince, std::to_string(since_).c_str(), 1);
   }
@@ -127,8 +127,8 @@ std::optional<std::int64_t> supervised_since() {
 }
 
 int supervise(const Arguments& arguments, const SweepPoints& sweep,
-              const std::vector<PlannedPoint>& plan, harness::Selection selection) {
-  return Supervisor(arguments, sweep, plan, selection).run();
+              const std::vector<PlannedPoint>& plan, harness::Selection selection, int ranks) {
+  return Supervisor(arguments, sweep, plan, selection, ranks).run();
 }
 
 }  // namespace thinwire::cli

@@ -85,6 +85,19 @@ void check_links(const RunSpec& spec) {
                   fabric::rates_to_string(rates), rates.size(), spec.devices);
 }
 
+void check_data(const RunSpec& spec) {
+  const bool has_data = !spec.data.empty();
+  require_input(has_data || (!spec.samples && spec.metric.empty()),
+                "--samples and --metric: of the file of --data, which is not given");
+  if (!has_data) return;
+  require_input(!spec.has_terminal(),
+                "--io=terminal with --data={}: a terminal changes no answer (leave it away)",
+                spec.data);
+  require_input(spec.input.empty() && spec.outputs.empty() && spec.trace.empty(),
+                "--data={} with --input, --outputs or --trace: those are of `run`, one sample",
+                spec.data);
+}
+
 void check_clock(const RunSpec& spec) {
   if (spec.clock == fabric::Clock::modelled)
     require_input(!spec.device_gflops.empty(),
@@ -138,6 +151,7 @@ void check_options(const RunSpec& spec, const model::ModelConfig* config) {
   check_devices(spec);
   check_links(spec);
   check_clock(spec);
+  check_data(spec);
   if (config != nullptr) check_model(spec, *config);
 }
 

@@ -87,7 +87,8 @@ void check_files(const std::vector<RunSpec>& points) {
 
 /// Equal for equal points; an id alone tells no two folders of one name apart.
 std::string key_of(const RunSpec& spec) {
-  return fmt::format("{} {} {} {}", spec_id(spec, "", {}), spec.model, spec.input, spec.codebook);
+  return fmt::format("{} {} {} {} {}", spec_id(spec, "", {}), spec.model, spec.input, spec.data,
+                     spec.codebook);
 }
 
 std::vector<RunSpec> make_all(const std::vector<KeyValues>& givens) {

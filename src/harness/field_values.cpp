@@ -75,6 +75,15 @@ void parse_value(std::string_view text, std::vector<std::vector<Rate>>& settings
   }
 }
 
+void parse_value(std::string_view text, SampleRange& value) {
+  const std::optional<Range> given = parse_range(text);
+  value.first = parse_integer(given ? std::string_view(given->first) : text);
+  value.last = parse_integer(given ? std::string_view(given->last) : text);
+  require_input((!given || given->spacing == Range::Spacing::step) && value.first >= 0 &&
+                    value.last >= value.first,
+                "samples FIRST..LAST, counted from 0 (write 0..999)");
+}
+
 Json value_json(const fabric::PacketOverhead& overhead) {
   return to_string(overhead);
 }

@@ -45,6 +45,8 @@ void parse_value(std::string_view text, strategy::Collect& value);
 void parse_value(std::string_view text, fabric::Clock& value);
 void parse_value(std::string_view text, fabric::Topology& value);
 void parse_value(std::string_view text, fabric::PacketOverhead& value);
+/// "0..999", or one number.
+void parse_value(std::string_view text, SampleRange& value);
 
 /// Link settings: each a rate, a rate a device ("10Mbps:1Mbps"), or a range of rates. Values
 /// inside a range are rounded to whole bit/s, so that they can be written down.
@@ -65,7 +67,9 @@ void parse_value(std::string_view text, std::vector<T>& values) {
 
 template <class T>
 Json value_json(const T& value) {
-  if constexpr (std::is_enum_v<T>)
+  if constexpr (std::is_same_v<T, SampleRange>)
+    return Json::array({value.first, value.last});
+  else if constexpr (std::is_enum_v<T>)
     return std::string(to_string(value));
   else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>)
     return value;

@@ -42,6 +42,8 @@ Point make_point(RunSpec spec) {
 }
 
 Point make_point(RunSpec spec, FingerprintCache& fingerprints) {
+  require_input(spec.data.empty(), "--data={}: only `eval` evaluates data sets (--input is right)",
+                spec.data);
   Point point;
   point.spec = std::move(spec);
   point.config = resolve_config(point.spec);

@@ -89,6 +89,7 @@ Json spec_section(const Result& result) {
   // Of the first sequence; an id does without, since they follow from the rest.
   if (!result.spec.rows.empty()) spec["rows"] = result.spec.rows;
   spec["model-fingerprint"] = or_null(result.model_fingerprint);
+  if (!result.spec.data.empty()) spec["data-fingerprint"] = or_null(result.data_fingerprint);
   return spec;
 }
 
@@ -255,6 +256,7 @@ bool terminal_agrees(const Result& result) {
 
 /// Null where nothing was counted.
 Json counted_equals_predicted(const Result& result) {
+  if (result.counted_equals_predicted) return *result.counted_equals_predicted;
   if (result.operations.empty() || result.predictions.empty()) return nullptr;
   using fabric::Traffic;
   const auto agree = [&](std::int64_t Traffic::*counted,
@@ -287,7 +289,8 @@ std::string_view to_string(Status status) {
 
 Json to_json(const Result& result) {
   const Fingerprints fingerprints{result.model_fingerprint,
-                                  result.codebook ? result.codebook->fingerprint : ""};
+                                  result.codebook ? result.codebook->fingerprint : "",
+                                  result.data_fingerprint};
   const bool has_figures = !result.predictions.empty() || !result.operations.empty();
   return {{"schema", kResultSchema},
           {"id", spec_id(result.spec, to_string(result.source), fingerprints)},
@@ -301,7 +304,7 @@ Json to_json(const Result& result) {
           {"codebook", codebook_section(result)},
           {"time", has_figures ? time_section(result) : Json(nullptr)},
           {"answer", result.answer},
-          {"accuracy", nullptr},
+          {"accuracy", result.accuracy},
           {"checks",
            {{"counted_equals_predicted", counted_equals_predicted(result)},
             {"agreement", result.agreement}}},

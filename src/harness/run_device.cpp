@@ -24,6 +24,15 @@ int level_in(const compress::CodebookSet& codebooks, const RunSpec& spec) {
   return codebooks.use().is_squared() ? -1 : spec.level.value_or(-1);
 }
 
+std::unique_ptr<fabric::Fabric> make_fabric(const RunSpec& spec, const Transports& transports,
+                                            fabric::FabricOptions options) {
+  return spec.has_terminal() ? fabric::make_fabric_with_terminal(transports.all, transports.devices,
+                                                                 std::move(options))
+                             : fabric::make_fabric(transports.all, std::move(options));
+}
+
+}  // namespace
+
 strategy::StrategyOptions strategy_options(const RunSpec& spec,
                                            const compress::CodebookSet* codebooks) {
   return {.partition = spec.partition,
@@ -40,15 +49,6 @@ strategy::StrategyOptions strategy_options(const RunSpec& spec,
           .io = spec.io,
           .collect = spec.collect};
 }
-
-std::unique_ptr<fabric::Fabric> make_fabric(const RunSpec& spec, const Transports& transports,
-                                            fabric::FabricOptions options) {
-  return spec.has_terminal() ? fabric::make_fabric_with_terminal(transports.all, transports.devices,
-                                                                 std::move(options))
-                             : fabric::make_fabric(transports.all, std::move(options));
-}
-
-}  // namespace
 
 DeviceRun::DeviceRun(const Shared& shared, const Point& point, const Transports& transports,
                      const std::function<void(const std::string&)>& on_stuck,

@@ -18,6 +18,7 @@ Field make_field(std::string_view name, std::string_view argument, std::string_v
       .expansion = expansion,
       .is_recorded = recorded != Recorded::no,
       .is_in_id_by_default = recorded != Recorded::unless_default_in_id,
+      .is_of_data = false,
       .assign = [member](RunSpec& spec, std::string_view text) { parse_value(text, spec.*member); },
       .to_json = [member](const RunSpec& spec) { return value_json(spec.*member); }};
 }
@@ -40,6 +41,15 @@ template <class Value>
 Field make_new_field(std::string_view name, std::string_view argument, std::string_view help,
                      Value RunSpec::*member, Expansion expansion) {
   return make_field(name, argument, help, member, expansion, Recorded::unless_default_in_id);
+}
+
+/// One of `eval` alone.
+template <class Value>
+Field make_data_field(std::string_view name, std::string_view argument, std::string_view help,
+                      Value RunSpec::*member) {
+  Field field = make_new_field(name, argument, help, member, Expansion::whole);
+  field.is_of_data = true;
+  return field;
 }
 
 Field make_level_field() {
@@ -185,9 +195,22 @@ std::vector<Field> measurement_fields() {
   };
 }
 
+std::vector<Field> data_fields() {
+  return {
+      make_data_field("data", "FILE", "safetensors data file whose samples are evaluated",
+                      &RunSpec::data),
+      make_data_field("samples", "FIRST..LAST", "which of its samples (all without it)",
+                      &RunSpec::samples),
+      make_data_field("metric", "NAME",
+                      "what the answers are summed up to; what the data's labels allow without it",
+                      &RunSpec::metric),
+  };
+}
+
 std::vector<Field> make_fields() {
   std::vector<Field> fields;
-  for (const auto& group : {work_fields(), strategy_fields(), link_fields(), measurement_fields()})
+  for (const auto& group :
+       {work_fields(), strategy_fields(), link_fields(), measurement_fields(), data_fields()})
     fields.insert(fields.end(), group.begin(), group.end());
   return fields;
 }

@@ -54,6 +54,7 @@ RunSpec complete(RunSpec spec) {
   const StrategyTraits traits = traits_of(spec.strategy);
   spec.model = base_name(spec.model);
   if (!spec.input.empty()) spec.input = base_name(spec.input);
+  if (!spec.data.empty()) spec.data = base_name(spec.data);
   if (traits.has_codebooks())
     spec.codebook = spec.has_codebook_file() ? base_name(spec.codebook) : "random";
   if (!spec.overlap) spec.overlap = traits.overlaps;
@@ -175,7 +176,7 @@ Json to_json(const RunSpec& spec) {
   const RunSpec completed = complete(spec);
   Json object = Json::object();
   for (const Field& field : run_fields()) {
-    if (!field.is_recorded) continue;
+    if (!field.is_recorded || (field.is_of_data && spec.data.empty())) continue;
     Json value = field.to_json(completed);
     const bool is_absent = (value.is_string() && value.get<std::string>().empty()) ||
                            (value.is_array() && value.empty());
@@ -192,12 +193,14 @@ std::string spec_id(const RunSpec& spec, std::string_view source,
   object.erase("timeout");
   for (const Field& field : run_fields()) {
     const std::string name(field.name);
-    if (field.is_recorded && !field.is_in_id_by_default && object[name] == defaults[name])
+    if (field.is_recorded && !field.is_in_id_by_default && object.contains(name) &&
+        object[name] == defaults.value(name, Json()))
       object.erase(name);
   }
   std::string text = fmt::format("{} {}", source, object.dump());
   if (!model::is_preset(spec.model)) text += fmt::format(" {}", fingerprints.model);
   if (spec.has_codebook_file()) text += fmt::format(" codebook {}", fingerprints.codebook);
+  if (!spec.data.empty()) text += fmt::format(" data {}", fingerprints.data);
   return to_hex(fnv1a(text));
 }
 

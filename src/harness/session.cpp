@@ -152,7 +152,7 @@ struct Session::Impl {
   std::optional<Outcome> run_devices(const Point& point, const Shared& shared,
                                      const std::function<void(double)>& on_progress);
   Result make_result(const Point& point, const Shared& shared, const Outcome& outcome);
-  void fill_shared(Result& result, const Point& point, const Shared& shared);
+  void fill_shared(Result& result, const Point& point, const Shared& shared) const;
   void judge_answer(Result& result, const Point& point, const Shared& shared,
                     std::span<const Capture> captures);
   Json run_environment() const;
@@ -176,6 +176,20 @@ int Session::ranks() const {
 
 const model::Model& Session::model_for(const Point& point) {
   return impl_->models.model_for(point);
+}
+
+Shared Session::shared_for(const Point& point) {
+  const model::Model& model = impl_->models.model_for(point);
+  return {model, impl_->codebooks.set_for(point, model)};
+}
+
+void Session::describe(Result& result, const Point& point, const Shared& shared) const {
+  impl_->fill_shared(result, point, shared);
+  result.environment = impl_->run_environment();
+}
+
+const fabric::ProgressBoard* Session::board() const {
+  return impl_->mpi ? &impl_->mpi->board() : nullptr;
 }
 
 fabric::Transport& Session::everyone() {
@@ -230,8 +244,7 @@ std::optional<Result> Session::run(const Point& point,
                 "{}: only {} MPI rank{} (start {}, or leave mpirun away)", needed_ranks(point.spec),
                 ranks(), ranks() == 1 ? "" : "s", point.spec.ranks());
   const auto start = std::chrono::steady_clock::now();
-  const model::Model& model = impl_->models.model_for(point);
-  const Shared shared{model, impl_->codebooks.set_for(point, model)};
+  const Shared shared = shared_for(point);
   const Seconds64 packed = std::chrono::steady_clock::now() - start;
 
   std::optional<Outcome> outcome = impl_->run_devices(point, shared, on_progress);
@@ -305,7 +318,7 @@ void Session::Impl::judge_answer(Result& result, const Point& point, const Share
 }
 
 /// What the node holds once, for all its ranks.
-void Session::Impl::fill_shared(Result& result, const Point& point, const Shared& shared) {
+void Session::Impl::fill_shared(Result& result, const Point& point, const Shared& shared) const {
   result.model_fingerprint = shared.model.fingerprint();
   result.codebook = point.codebook;
   if (mpi && mpi->size() > 1) result.shared_bytes = models.shared_bytes();

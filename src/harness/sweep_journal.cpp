@@ -16,12 +16,13 @@ void SweepJournal::begin(RunSpec spec, std::string id) {
   is_open_ = true;
 }
 
-void SweepJournal::finish(const Json& record, ResultFile& file) {
+void SweepJournal::finish(const Json& record, ResultFile* file) {
   const std::lock_guard lock(mutex_);
   if (!is_open_) return;  // failed meanwhile, and the job is about to end
   is_open_ = false;
+  if (file == nullptr) return;
   try {
-    file.append(record);
+    file->append(record);
   } catch (const Error& error) {
     fmt::print("{}\n", record.dump());
     std::fflush(stdout);

@@ -19,9 +19,9 @@ class SweepJournal {
 
   /// The point with this id runs from now on.
   void begin(RunSpec spec, std::string id);
-  /// Appends the root's record of it. When the disk does not take it, it goes to standard output,
+  /// Appends the root's record of it, unless `file` is null. When the disk does not take it, it goes to standard output,
   /// so that what was measured is not lost, and an Error says so.
-  void finish(const Json& record, ResultFile& file);
+  void finish(const Json& record, ResultFile* file);
   /// Any rank's, on any thread: records the point as failed unless it is recorded already. Does not
   /// throw: the job ends anyway.
   void fail(const std::string& reason) noexcept;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "thinwire/harness/eval_data.hpp"
 #include "thinwire/harness/point.hpp"
+#include "thinwire/harness/session.hpp"
 
 namespace thinwire::harness {
 namespace {
@@ -31,14 +33,29 @@ bool is_selected(const PlannedPoint& point, const ResultFile& file, Selection se
 
 }  // namespace
 
-std::vector<PlannedPoint> plan_points(const std::vector<RunSpec>& points, Source source) {
+PointWork timing() {
+  return {
+      .make =
+          [](RunSpec spec, FingerprintCache& fingerprints) {
+            return make_point(std::move(spec), fingerprints);
+          },
+      .flops = work_of,
+      .run =
+          [](Session& session, const Point& point, const std::function<void(double)>& on_progress) {
+            return session.run(point, on_progress);
+          }};
+}
+
+std::vector<PlannedPoint> plan_points(const std::vector<RunSpec>& points, Source source,
+                                      const PointWork& work) {
   FingerprintCache cache;
   std::vector<PlannedPoint> plan;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const Point point = make_point(points[i], cache);
+    const Point point = work.make(points[i], cache);
     const Fingerprints fingerprints{folder_fingerprint(point.spec, cache),
-                                    point.codebook ? point.codebook->fingerprint : ""};
-    plan.push_back({i, spec_id(point.spec, to_string(source), fingerprints), work_of(point)});
+                                    point.codebook ? point.codebook->fingerprint : "",
+                                    point.data ? point.data->fingerprint : ""};
+    plan.push_back({i, spec_id(point.spec, to_string(source), fingerprints), work.flops(point)});
   }
   return plan;
 }

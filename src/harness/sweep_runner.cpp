@@ -9,6 +9,7 @@
 #include "thinwire/cost/overlap.hpp"
 #include "thinwire/fabric/watchdog.hpp"
 #include "thinwire/harness/environment.hpp"
+#include "thinwire/harness/eval_data.hpp"
 #include "thinwire/harness/progress.hpp"
 #include "thinwire/harness/spec_text.hpp"
 
@@ -23,6 +24,7 @@ Result skipped(const Point& point, Source source, FingerprintCache& fingerprints
   Result result = unfinished(point.spec, source, Status::skipped, point.skip_reason);
   result.model_fingerprint = folder_fingerprint(point.spec, fingerprints);
   result.codebook = point.codebook;
+  if (point.data) result.data_fingerprint = point.data->fingerprint;
   return result;
 }
 
@@ -77,11 +79,11 @@ Agenda share_agenda(Session& session, const Agenda& of_root) {
 /// Runs the points of an agenda on this rank.
 class SweepRun {
  public:
-  SweepRun(Session& session, ResultFile* file, Seconds point_timeout, const Agenda& agenda,
+  SweepRun(Session& session, ResultFile* file, const SweepOptions& options, const Agenda& agenda,
            const std::string& json)
       : session_(session),
         file_(file),
-        point_timeout_(point_timeout),
+        options_(options),
         journal_(std::make_shared<SweepJournal>(json, agenda.since)) {
     // The journal outlives this object: another thread may end the job while an exception unwinds.
     session.on_abort([journal = journal_](const std::string& reason) { journal->fail(reason); });
@@ -103,20 +105,21 @@ class SweepRun {
 
  private:
   void finish(const Result& result, const RunSpec& spec, const std::string& id) {
-    journal_->finish(
-        result.status == Status::failed ? failed_record(spec, id, result.reason) : to_json(result),
-        *file_);
+    const Json record =
+        result.status == Status::failed ? failed_record(spec, id, result.reason) : to_json(result);
+    journal_->finish(record, file_);
     if (result.status == Status::skipped)
       progress_->skip_point();
     else
       progress_->finish_point();
+    if (options_.on_record) options_.on_record(record);
   }
 
   /// The root's result: what the point showed, or why it cannot fit. One that fails ends the job
   /// where other ranks take part, since they cannot know; a process alone goes on.
   std::optional<Result> run_or_explain(const RunSpec& spec) {
     try {
-      return run_in_time(make_point(spec, fingerprints_));
+      return run_in_time(options_.work.make(spec, fingerprints_));
     } catch (const std::exception& error) {
       if (session_.ranks() > 1) throw;
       return unfinished(spec, Source::measured, Status::failed, error.what());
@@ -130,19 +133,19 @@ class SweepRun {
     if (progress_) progress_->start_point(label_of(point.spec));
     // Never told of progress, a watchdog is a deadline. The root's will do for all.
     const fabric::Watchdog deadline(
-        session_.is_root() ? point_timeout_ : Seconds{}, [&](const std::string&) {
+        session_.is_root() ? options_.point_timeout : Seconds{}, [&](const std::string&) {
           session_.abort(fmt::format("a point took longer than --point-timeout={}",
-                                     exact_text(point_timeout_)),
+                                     exact_text(options_.point_timeout)),
                          1);
         });
-    return session_.run(point, [&](double part) {
+    return options_.work.run(session_, point, [&](double part) {
       if (progress_) progress_->advance(part);
     });
   }
 
   Session& session_;
   ResultFile* file_;
-  Seconds point_timeout_;
+  const SweepOptions& options_;
   FingerprintCache fingerprints_;
   std::shared_ptr<SweepJournal> journal_;
   std::optional<Progress> progress_;
@@ -194,15 +197,17 @@ SweepCounts predict_sweep(const std::vector<RunSpec>& points, const std::vector<
 SweepCounts run_sweep(Session& session, const std::vector<RunSpec>& points,
                       const std::vector<PlannedPoint>& plan, ResultFile* file,
                       const SweepOptions& options) {
-  TW_REQUIRE(session.is_root() == (file != nullptr), "the root alone writes records");
+  TW_REQUIRE(session.is_root() || file == nullptr, "the root alone writes records");
   Agenda own;
   if (file != nullptr) {
     own.since = options.since.value_or(end_of_records(file->path()));
     own.pending = pending_points(plan, *file, options.selection, own.since);
+  } else if (session.is_root()) {
+    own.pending = plan;
   }
   const Agenda agenda = share_agenda(session, own);
   SweepCounts counts = counts_before(plan.size(), agenda.pending.size());
-  SweepRun run(session, file, options.point_timeout, agenda, points.front().json);
+  SweepRun run(session, file, options, agenda, points.front().json);
   for (const PlannedPoint& planned : agenda.pending)
     if (const auto status = run.run(points[planned.index], planned.id)) count(counts, *status);
   return counts;

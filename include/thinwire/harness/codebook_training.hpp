@@ -3,15 +3,11 @@
 #include <string>
 
 #include "thinwire/base/json_fwd.hpp"
+#include "thinwire/harness/run_spec.hpp"
 #include "thinwire/harness/session.hpp"
 #include "thinwire/train/codebook_output.hpp"
 
 namespace thinwire::harness {
-
-/// Samples of a data file.
-struct SampleRange {
-  Index first = 0, last = 0;  ///< both included
-};
 
 /// One training of codebooks: filled, checked, then only read.
 struct CodebookTrainingSpec {

@@ -13,6 +13,8 @@
 
 namespace thinwire::harness {
 
+struct DataSet;
+
 /// A spec with all that can be known before it runs: what run, sweep and predict work on.
 struct Point {
   RunSpec spec;
@@ -22,6 +24,7 @@ struct Point {
   eval::Sample sample;                        ///< the input, or a seeded random one
   std::vector<Index> lengths;                 ///< of the sequences, each once
   std::vector<cost::Prediction> predictions;  ///< one a sequence; empty when skipped
+  std::shared_ptr<const DataSet> data;        ///< eval (eval_data.hpp): `sample` is its longest
   std::string skip_reason;                    ///< why it cannot fit (P > N, L > n_p, memory), or ""
 };
 

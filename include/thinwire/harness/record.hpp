@@ -54,6 +54,10 @@ struct Result {
   std::optional<CodebookChoice> codebook;     ///< of strategies that have one
   std::optional<Calibration> calibration;     ///< measured
 
+  /// Of all samples of a data set together; nothing: compared for the iteration below.
+  std::optional<bool> counted_equals_predicted;
+  std::string data_fingerprint;
+
   // Counted in one iteration; empty in predicted records.
   std::vector<Operations> operations;        ///< [P]
   std::vector<fabric::Traffic> traffic;      ///< [P]
@@ -72,6 +76,7 @@ struct Result {
   std::optional<bool> contended;  ///< wall clocks: more threads than cores
 
   Json answer;       ///< what the model said about the input
+  Json accuracy;     ///< of a data set
   Json agreement;    ///< comparisons with the single device
   Json environment;  ///< environment.hpp
 };

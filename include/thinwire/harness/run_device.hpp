@@ -23,6 +23,10 @@ struct Shared {
   const compress::CodebookSet* codebooks = nullptr;  ///< null for strategies without
 };
 
+/// What a resolved spec tells its strategy; `codebooks` is null for strategies without.
+strategy::StrategyOptions strategy_options(const RunSpec& spec,
+                                           const compress::CodebookSet* codebooks);
+
 /// How the ranks of a point reach each other.
 struct Transports {
   fabric::Transport& all;                ///< the devices, and the terminal as the last rank

@@ -21,6 +21,12 @@
 
 namespace thinwire::harness {
 
+/// Samples of a data file.
+struct SampleRange {
+  Index first = 0, last = 0;  ///< both included
+  Index count() const { return last - first + 1; }
+};
+
 /// One configuration: filled, checked (check_spec.hpp), then only read.
 struct RunSpec {
   std::string model = "vit-base-16";  ///< preset, or a Hugging Face folder
@@ -58,9 +64,12 @@ struct RunSpec {
   fabric::PacketOverhead overhead;  ///< of every link setting
   fabric::Clock clock = fabric::Clock::emulated;
   Convention convention = Convention::paper;
-  std::string input;  ///< file; empty: a seeded random sample
-  Index sample = 0;   ///< index into the file
-  std::optional<bool> agreement;  ///< an untimed comparison with the single device; see below
+  std::string input;                   ///< file; empty: a seeded random sample
+  Index sample = 0;                    ///< index into the file
+  std::string data;                    ///< eval: data file; empty: no evaluation
+  std::optional<SampleRange> samples;  ///< eval: of the data file; nothing: all, until resolved
+  std::string metric;                  ///< eval: empty: the data's own, until resolved
+  std::optional<bool> agreement;       ///< a comparison with the single device; see below
   std::string outputs;
   bool hidden = false;  ///< hidden states into `outputs`, too
   int iterations = 10;
@@ -112,6 +121,7 @@ struct Field {
   bool is_recorded;  ///< false for what concerns only this machine
   /// Left out of spec_id while it has its default, so that ids outlive the coming of an option.
   bool is_in_id_by_default;
+  bool is_of_data;  ///< concerns the evaluation of a data set alone, not single runs
   std::function<void(RunSpec&, std::string_view)> assign;  ///< throws InputError with the reason
   std::function<Json(const RunSpec&)> to_json;             ///< null when not given
 };
@@ -141,6 +151,7 @@ Json to_json(const RunSpec& spec);
 struct Fingerprints {
   std::string model;     ///< of the weights; a preset's follows from the spec and is left out
   std::string codebook;  ///< of the set; that of random ones follows from the spec, too
+  std::string data;      ///< of the data file, if there is one
 };
 
 /// Identifies a point of a sweep: 16 hex digits from the record's spec (but for the timeout, which

@@ -4,10 +4,13 @@
 #include <optional>
 #include <string>
 
+#include "thinwire/fabric/progress_board.hpp"
 #include "thinwire/harness/point.hpp"
 #include "thinwire/harness/record.hpp"
 
 namespace thinwire::harness {
+
+struct Shared;
 
 /// Runs points one after the other on the ranks of one launch, and keeps what they share (MPI, the
 /// packed model, the codebooks).
@@ -36,6 +39,11 @@ class Session {
 
   /// What `point` runs with, held once a node. Collective over all ranks.
   const model::Model& model_for(const Point& point);
+  Shared shared_for(const Point& point);
+  /// Fills what records say about that, and where this launch runs.
+  void describe(Result& result, const Point& point, const Shared& shared) const;
+  /// What this node's ranks report to their watchdogs; null where there is one rank alone.
+  const fabric::ProgressBoard* board() const;
   /// Joins all ranks of this launch.
   fabric::Transport& everyone();
   /// Joins the first `count` ranks; null on the others. Collective over all ranks.

@@ -1,14 +1,32 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "thinwire/harness/point.hpp"
 #include "thinwire/harness/record.hpp"
 #include "thinwire/harness/result_file.hpp"
 #include "thinwire/harness/run_spec.hpp"
 
 namespace thinwire::harness {
+
+class Session;
+
+/// What is done with the points of a sweep: each is timed, or evaluates a data set (eval_run.hpp).
+struct PointWork {
+  /// Resolves a spec; files that the cache knows are not hashed again.
+  std::function<Point(RunSpec, FingerprintCache&)> make;
+  /// Expected operations, for the time left.
+  std::function<double(const Point&)> flops;
+  /// Session::run, or its like.
+  std::function<std::optional<Result>(Session&, const Point&, const std::function<void(double)>&)>
+      run;
+};
+/// Warm-up and iterations: what `sweep` does.
+PointWork timing();
 
 /// What is known of a sweep's point before it runs.
 struct PlannedPoint {
@@ -20,7 +38,8 @@ struct PlannedPoint {
 /// Checks every point. Reads the headers of models, codebooks and inputs, and hashes each file
 /// once.
 /// Throws InputError for a point that is wrong whatever the sizes.
-std::vector<PlannedPoint> plan_points(const std::vector<RunSpec>& points, Source source);
+std::vector<PlannedPoint> plan_points(const std::vector<RunSpec>& points, Source source,
+                                      const PointWork& work = timing());
 
 /// Which points of a sweep run.
 enum class Selection {

@@ -25,13 +25,16 @@ struct SweepOptions {
   /// Bytes of the result file when the sweep began, if an earlier job of it may have run points.
   std::optional<std::int64_t> since;
   Seconds point_timeout{};  ///< a point that takes longer fails; 0: none does
+  PointWork work = timing();
+  /// Hears every record on the root, when it is in the file; may be empty.
+  std::function<void(const Json& record)> on_record;
 };
 
 /// Runs the points that are pending (sweep_plan.hpp), appending a record each; points that cannot
 /// fit are recorded as skipped, those that fail as failed, by whichever rank knows why. A failure
 /// among several ranks, or one of a deadline or watchdog, ends the job once it is recorded.
 /// Collective over the session's ranks, all with the same points; `plan` and `file` are the root's
-/// (null on the others). Progress goes to stderr.
+/// (null on the others, or where records are only told to on_record). Progress goes to stderr.
 SweepCounts run_sweep(Session& session, const std::vector<RunSpec>& points,
                       const std::vector<PlannedPoint>& plan, ResultFile* file,
                       const SweepOptions& options);
