@@ -27,6 +27,7 @@ int tables_command(const Arguments& arguments);
 int codebook_command(const Arguments& arguments);
 int calibrate_command(const Arguments& arguments);
 int link_check_command(const Arguments& arguments);
+int eval_command(const Arguments& arguments);
 int list_command(const Arguments& arguments);
 
 }  // namespace thinwire::cli

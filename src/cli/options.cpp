@@ -49,7 +49,8 @@ std::vector<std::string> join_states(const std::vector<std::string>& words,
 }  // namespace
 
 void OptionParser::add_run_fields() {
-  for (const harness::Field& field : harness::run_fields()) fields_.push_back(&field);
+  for (const harness::Field& field : harness::run_fields())
+    if (!field.is_of_data) fields_.push_back(&field);
 }
 
 void OptionParser::add_run_fields(std::span<const std::string_view> names,

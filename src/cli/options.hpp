@@ -17,7 +17,7 @@ class OptionParser {
   /// `usage` is shown by --help above the options: how to call, what it does, examples.
   explicit OptionParser(std::string usage) : usage_(std::move(usage)) {}
 
-  /// One flag a field of RunSpec.
+  /// One flag a field of RunSpec, but for those of eval.
   void add_run_fields();
   /// Some of them. `defaults` are values that they have here when nobody gives one, where a run's
   /// default has no meaning; parse() puts them in front of the given ones.

@@ -27,6 +27,8 @@ constexpr std::array kCommands = {
             sweep_command},
     Command{"predict", "the same records by formula: no MPI, no weights, any number of devices",
             predict_command},
+    Command{"eval", "the accuracy of a strategy on a data set, or its agreement with one device",
+            eval_command},
     Command{"plan", "the best strategy for given devices, link and budget, by formula",
             plan_command},
     Command{"compare",

@@ -3,7 +3,7 @@
 import pytest
 
 COMMANDS = (
-    "run", "sweep", "predict", "plan", "compare", "tables", "codebook", "calibrate", "link-check",
+    "run", "sweep", "predict", "eval", "plan", "compare", "tables", "codebook", "calibrate", "link-check",
     "list",
 )  # fmt: skip
 
