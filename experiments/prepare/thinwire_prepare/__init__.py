@@ -1,0 +1,1 @@
+"""Turns pictures and text into thinwire's data files (docs/data-files.md)."""
