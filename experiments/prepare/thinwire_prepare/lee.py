@@ -18,6 +18,7 @@ FILES = [
     )
 ]
 TOKENS = 192  # longest sequence; texts have 51 to 126 words
+LARGEST_SCORE = 5  # the file has 0 to 1
 SEED = 0  # of the order of the pairs
 METADATA = {
     "source": "PyPI gensim 4.3.3, gensim/test/test_data (given to gensim by M. D. Lee): "
@@ -32,7 +33,8 @@ def load_lee(downloads, tokenizer):
     """(pairs, calibration), each tensors by name.
 
     pairs        all 1,225 pairs of 50 texts in a random order with a fixed seed, so that any first
-                 part is a random sample; score: mean human similarity, 0 to 1
+                 part is a random sample; score: mean human similarity, 0 (unrelated)
+                 to 5 (the same), the scale of the STS tasks
     calibration  300 other texts of the same kind, one sequence each, without scores
     """
     texts, scores, background = (c.decode("latin-1") for c in take_files(FILES, downloads))
@@ -40,7 +42,7 @@ def load_lee(downloads, tokenizer):
     similarity = np.loadtxt(scores.splitlines())  # [50, 50], the upper half is filled
     pairs = list(combinations(range(len(texts)), 2))
     rows = [
-        Row(f"texts {pairs[k]}", *(texts[i].strip() for i in pairs[k]), score=similarity[pairs[k]])
+        Row(f"texts {pairs[k]}", *(texts[i].strip() for i in pairs[k]), score=LARGEST_SCORE * similarity[pairs[k]])
         for k in np.random.default_rng(SEED).permutation(len(pairs))
     ]
     alone = [Row(f"text {i}", text.strip()) for i, text in enumerate(background) if text.strip()]

@@ -2,7 +2,7 @@ import sys
 import time
 
 QUIET_S = 2.0  # shorter work says nothing
-BETWEEN_S = 1.0
+BETWEEN_S = 5.0
 
 
 class Progress:
@@ -15,7 +15,7 @@ class Progress:
         self.what, self.total = what, total
         self.clock, self.stream = clock, stream or sys.stderr
         self.start = clock()
-        self.said = self.start + QUIET_S - BETWEEN_S
+        self.said = self.start + QUIET_S - BETWEEN_S  # as if there had been a line
 
     def at(self, done, note=""):
         now = self.clock()

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from thinwire_prepare.cloze import cloze_tensors, read_clozes
 from thinwire_prepare.command import add_output, make_parser, output_path, run, whole_number
 from thinwire_prepare.data_file import describe, write_data_file
 from thinwire_prepare.errors import InputError
@@ -22,6 +23,7 @@ EXAMPLES = """examples:
   text.py sentences dev.tsv --glue mrpc --pair-in-one --tokenizer bert/ --out mrpc.safetensors
   text.py language-model book.txt --window 256 --tokenizer gpt2/ --out book.safetensors
   text.py bytes book.txt --valid 0.1 --out bytes.safetensors
+  text.py cloze cbtest_NE_test.txt --tokens 1024 --tokenizer gpt2/ --out cloze.safetensors
 text.py COMMAND --help says more about each."""
 
 SENTENCES = """One sequence of tokens a sentence, with what is known about it.
@@ -43,6 +45,14 @@ between tokenizers. --begin-token puts a token before each window, so that all t
 BYTES = """The bytes of a file for a byte-level language model, cut in two: train uint8 [first
 part], valid uint8 [the rest]. thinwire cuts windows itself."""
 
+CLOZE = """Questions with a gap and candidates for it, in the form of the Children's Book Test.
+
+INPUT has numbered lines of context, then a line with the question (its gap is XXXXX), the answer
+and, divided by |, the candidates, all behind tabs; or it is a .jsonl with the keys context,
+question, candidates and answer. Each candidate becomes a sequence: context, and the question with
+it. The likeliest wins: of the candidate and the rest of the question, or with --only-candidate of
+the candidate alone."""
+
 
 def main(arguments=None):
     parser = make_parser(DESCRIPTION, EXAMPLES, prog="text.py")
@@ -50,6 +60,7 @@ def main(arguments=None):
     _add_sentences(commands)
     _add_language_model(commands)
     _add_bytes(commands)
+    _add_cloze(commands)
     options = parser.parse_args(arguments)
     return run(lambda: options.prepare(options))
 
@@ -85,6 +96,15 @@ def prepare_bytes(options):
     if not content:
         raise InputError(f"{path}: the file is empty")
     _write(options, out, split_bytes(content, options.valid), {"task": "language model of bytes"})
+
+
+def prepare_cloze(options):
+    out = output_path(options.out)
+    tokenizer = load_tokenizer(options.tokenizer)
+    clozes = read_clozes(options.input)[: options.limit]
+    tensors = cloze_tensors(clozes, tokenizer, options.tokens, not options.only_candidate)
+    _write(options, out, tensors, {"task": "cloze: the likeliest candidate of each question"})
+    print(f"{len(clozes)} questions of {len(clozes[0].candidates)} candidates")
 
 
 def _columns(options):
@@ -183,4 +203,18 @@ def _add_bytes(commands):
     command.add_argument(
         "--valid", type=float, default=0.1, metavar="SHARE", help="share of the end (default: 0.1)"
     )
+    add_output(command)
+
+
+def _add_cloze(commands):
+    command = _add_command(commands, "cloze", prepare_cloze, CLOZE, "gaps and their candidates")
+    _add_tokenizer(command)
+    command.add_argument(
+        "--tokens", type=whole_number(2), required=True, metavar="N",
+        help="longest sequence; the beginning of a longer context is left out",
+    )
+    command.add_argument(
+        "--only-candidate", action="store_true", help="compare candidates without what follows"
+    )
+    command.add_argument("--limit", type=whole_number(1), metavar="N", help="the first N questions")
     add_output(command)
