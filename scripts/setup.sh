@@ -3,6 +3,7 @@
 
 readonly venv="build/venv"
 readonly python="$venv/bin/python"
+readonly requirements=(analysis/requirements.txt experiments/prepare/requirements.txt)
 readonly thinwire="build/release/src/cli/thinwire"
 
 say() { printf '\n== %s\n' "$*"; }
@@ -54,16 +55,17 @@ make_python_environment() {
   local wanted
   python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' ||
     die "Python 3.9 or later is needed"
-  wanted="$(pwd) $(python3 --version) $(cat analysis/requirements.txt)"
+  wanted="$(pwd) $(python3 --version) $(cat "${requirements[@]}")"
   if [ -x "$python" ] && [ "$(cat "$venv/made-for" 2>/dev/null)" = "$wanted" ]; then
     say "Python environment: $venv is up to date"
     return
   fi
-  say "Python environment: making $venv from analysis/requirements.txt"
+  say "Python environment: making $venv from ${requirements[*]}"
   rm -rf "$venv"
   python3 -m venv "$venv" || die "python3 -m venv failed (Debian: apt-get install python3-venv)"
-  "$python" -m pip install --quiet --disable-pip-version-check -r analysis/requirements.txt ||
-    die "pip could not install analysis/requirements.txt"
+  "$python" -m pip install --quiet --disable-pip-version-check \
+    "${requirements[@]/#/--requirement=}" ||
+    die "pip could not install ${requirements[*]}"
   printf '%s\n' "$wanted" >"$venv/made-for"
 }
 

