@@ -146,7 +146,7 @@ def parse(arguments):
 def augments(text):
     names = () if text == "none" else tuple(sorted(set(text.split(","))))
     if not set(names) <= set(AUGMENTS):
-        raise argparse.ArgumentTypeError(f"{text} (crop, flip, both with a comma, or none is right)")
+        raise argparse.ArgumentTypeError(f"{text} (crop, flip, crop,flip or none is right)")
     return names
 
 

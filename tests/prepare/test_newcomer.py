@@ -29,7 +29,7 @@ def lee_files(monkeypatch):
     scores = "\n".join(
         "\t".join(str((i + j) / 10 if i < j else 0) for j in range(4)) for i in range(4)
     )
-    files = [texts.encode(), scores.encode(), "dog\nfar cat\n".encode()]
+    files = [texts.encode(), scores.encode(), b"dog\nfar cat\n"]
     monkeypatch.setattr(lee, "take_files", lambda *_: files)
 
 

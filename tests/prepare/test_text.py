@@ -22,7 +22,8 @@ GLUE_RTE = "index\tsentence1\tsentence2\tlabel\n0\ta cat runs\tcat runs\tentailm
 def sentences(script, words_tokenizer):
     def prepare(name, content, *options):
         (script.folder / name).write_text(content, encoding="utf-8")
-        return script.tensors("text.py", "sentences", name, "--tokenizer", words_tokenizer, *options)
+        command = ("text.py", "sentences", name, "--tokenizer", words_tokenizer)
+        return script.tensors(*command, *options)
 
     return prepare
 
@@ -75,7 +76,7 @@ def test_json_lines_tables_without_header_and_named_labels(sentences):
         "a.jsonl", content, "--first", "text", "--label", "kind", "--labels", "good,bad"
     )
     from_table = sentences("a.tsv", "src\t1\t\ta cat\nsrc\t0\t*\ta dog\n", "--glue", "cola")
-    quoted = sentences("a.csv", 'label,text\n1,"a cat, far"\n', "--first", "text", "--label", "label")
+    quoted = sentences("a.csv", 'kind,text\n1,"a cat, far"\n', "--first", "text", "--label", "kind")
 
     assert from_json["label"].tolist() == [1, 0]
     assert ordered["label"].tolist() == [0, 1]
@@ -90,7 +91,7 @@ def test_json_lines_tables_without_header_and_named_labels(sentences):
         ("a.tsv", "x\ty\n1\t2\n", ["--first", "z"], ["--first=z", "x, y"]),
         ("a.tsv", "x\ty\na\tb\n", ["--first", "x", "--second", "y"], ["--second", "--score"]),
         ("a.tsv", "x\ty\na\tb\n", ["--first", "x", "--score", "y"], ["line 2", "'b'", "number"]),
-        ("a.tsv", "x\ty\na\tb\n", ["--label", "y", "--labels", "c"], ["line 2", "'b'", "--labels c"]),
+        ("a.tsv", "x\ty\na\tb\n", ["--label", "y", "--labels", "c"], ["line 2", "--labels c"]),
         ("a.jsonl", "{}\n", ["--first", "text"], ["--first=text", "line 1"]),
         ("a.jsonl", "{\n", ["--first", "text"], ["line 1", "not JSON"]),
         ("a.txt", "\n", [], ["a.txt", "no rows"]),
@@ -182,15 +183,15 @@ CBT = (
 def test_a_cloze_has_a_sequence_for_each_candidate(script, bytes_tokenizer):
     (script.folder / "cbt.txt").write_text(CBT)
 
-    data = script.tensors("text.py", "cloze", "cbt.txt", "--tokenizer", bytes_tokenizer, "--tokens",
-                          64, "--only-candidate")
+    command = ("text.py", "cloze", "cbt.txt", "--tokenizer", bytes_tokenizer, "--tokens")
+    data = script.tensors(*command, 64, "--only-candidate")
 
     left = "a cat ran . it hid . then the"
     assert data["label"].tolist() == [1, 0]
     assert data["candidate_begin"].tolist() == [len(left)] * 3 + [3] * 3
     assert data["candidate_end"].tolist() == [len(left) + 4] * 3 + [7] * 3  # " cat" is 4 bytes
     assert data["length"].tolist() == [len(left + " cat slept .")] * 3 + [len("b . mat sat .")] * 3
-    rest = script.tensors("text.py", "cloze", "cbt.txt", "--tokenizer", bytes_tokenizer, "--tokens", 20)
+    rest = script.tensors(*command, 20)
     assert "candidate_end" not in rest
     assert rest["candidate_begin"].tolist() == [20 - len(" cat slept .")] * 3 + [3] * 3
     assert rest["length"].tolist() == [20] * 3 + [13] * 3

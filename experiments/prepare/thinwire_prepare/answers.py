@@ -10,8 +10,8 @@ from thinwire_prepare.errors import InputError
 def label_numbers(rows, names):
     """int32 [rows] and the names in the order of their numbers.
 
-    names  the order that is wanted; empty: labels that are all whole numbers stay as they are, other
-           labels are numbered in the order of their names
+    names  the order that is wanted; empty: labels that are all whole numbers stay as they are,
+           others are numbered in the order of their names
     """
     texts = [row.label.strip() for row in rows]
     if not names and all(text.isdecimal() for text in texts):

@@ -42,7 +42,7 @@ def load_lee(downloads, tokenizer):
     similarity = np.loadtxt(scores.splitlines())  # [50, 50], the upper half is filled
     pairs = list(combinations(range(len(texts)), 2))
     rows = [
-        Row(f"texts {pairs[k]}", *(texts[i].strip() for i in pairs[k]), score=LARGEST_SCORE * similarity[pairs[k]])
+        _row(texts, *pairs[k], LARGEST_SCORE * similarity[pairs[k]])
         for k in np.random.default_rng(SEED).permutation(len(pairs))
     ]
     alone = [Row(f"text {i}", text.strip()) for i, text in enumerate(background) if text.strip()]
@@ -50,3 +50,8 @@ def load_lee(downloads, tokenizer):
         sentence_tensors(rows, tokenizer, TOKENS)[0],
         sentence_tensors(alone, tokenizer, TOKENS)[0],
     )
+
+
+def _row(texts, first, second, score):
+    return Row(f"texts {first} and {second}", texts[first].strip(), texts[second].strip(),
+               score=score)

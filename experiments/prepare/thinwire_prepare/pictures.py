@@ -30,7 +30,7 @@ def main(arguments=None):
     parser = make_parser(DESCRIPTION, EXAMPLES, prog="pictures.py")
     parser.add_argument("input", metavar="INPUT", help="folder with a sub-folder a class, or a CSV")
     parser.add_argument("--size", required=True, help="SIDE, or WIDTHxHEIGHT, in pixels")
-    parser.add_argument("--crop", action="store_true", help="keep the middle, not the whole picture")
+    parser.add_argument("--crop", action="store_true", help="keep the middle of the picture")
     parser.add_argument("--limit", type=whole_number(1), metavar="N", help="at most N pictures")
     parser.add_argument(
         "--seed", type=whole_number(0), metavar="N",

@@ -83,7 +83,7 @@ def read_rows(path, columns, has_header=True):
 
 def _read_lines(path, columns):
     if columns.second or columns.label or columns.score:
-        raise InputError(f"{path}: a .txt has a sentence a line and no columns (use .tsv or .jsonl)")
+        raise InputError(f"{path}: a .txt has a sentence a line and no columns (.tsv has)")
     lines = path.read_text(encoding="utf-8").splitlines()
     return [
         Row(f"{path}, line {number}", line.strip())

@@ -139,7 +139,8 @@ def _split(count, share, generator):
 
 def _statistics(images):
     """Mean and deviation [3] of value / 255, exact for any number of pictures."""
-    counts = torch.stack([torch.bincount(images[..., c].flatten(), minlength=256) for c in range(3)])
+    channels = images.unbind(dim=-1)
+    counts = torch.stack([torch.bincount(c.flatten(), minlength=256) for c in channels])
     shares = counts.double() / counts.sum(dim=1, keepdim=True)
     values = torch.arange(256, dtype=torch.float64) / 255
     mean = shares @ values
