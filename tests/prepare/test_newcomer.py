@@ -1,10 +1,12 @@
 """What newcomers get, made of small stand-ins for the files of the wheels."""
 
 import gzip
+import subprocess
 from itertools import combinations
 
 import numpy as np
 import pytest
+from places import REPOSITORY
 
 pytest.importorskip("safetensors", reason="the package safetensors is missing")
 pytest.importorskip("PIL.Image", reason="the package Pillow is missing")
@@ -76,3 +78,13 @@ def test_a_vit_of_digits_is_made_once(digits_table, tmp_path, monkeypatch, capsy
         "digits_calib.safetensors", "digits_test.safetensors", "vit-digits"
     ]
     assert capsys.readouterr().out.splitlines()[-1].endswith("present")
+
+
+def test_the_shell_script_takes_no_options():
+    script = REPOSITORY / "experiments" / "prepare" / "newcomer.sh"
+    done = subprocess.run(
+        ["bash", script, "--quick"], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert done.returncode == 2
+    assert "Usage: experiments/prepare/newcomer.sh" in done.stderr
