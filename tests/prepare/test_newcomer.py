@@ -73,11 +73,15 @@ def test_a_vit_of_digits_is_made_once(digits_table, tmp_path, monkeypatch, capsy
     monkeypatch.setattr(newcomer, "TRAINING", Options(epochs=1, batch=8))
     for _ in range(2):
         newcomer.make_digits(tmp_path, tmp_path)
+    last = capsys.readouterr().out.splitlines()[-1]
+    monkeypatch.setattr(newcomer, "TRAINING", Options(epochs=2, batch=8))
+    newcomer.make_digits(tmp_path, tmp_path)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "digits_calib.safetensors", "digits_test.safetensors", "vit-digits"
     ]
-    assert capsys.readouterr().out.splitlines()[-1].endswith("present")
+    assert last.endswith("present")
+    assert "trained in" in capsys.readouterr().out  # another recipe
 
 
 def test_the_shell_script_takes_no_options():

@@ -6,7 +6,7 @@ from pathlib import Path
 from thinwire_prepare.command import make_parser, run
 from thinwire_prepare.data_file import describe, write_data_file
 from thinwire_prepare.digits import METADATA as DIGITS_METADATA
-from thinwire_prepare.digits import load_digits
+from thinwire_prepare.digits import TABLE, load_digits
 from thinwire_prepare.lee import METADATA as LEE_METADATA
 from thinwire_prepare.lee import load_lee
 from thinwire_prepare.model_folder import lay_out_minilm, write_vit
@@ -50,7 +50,9 @@ def make_all(folder):
 def make_digits(folder, downloads):
     files = [folder / "digits_calib.safetensors", folder / "digits_test.safetensors"]
     model = folder / "vit-digits"
-    if all(path.is_file() for path in (*files, model / "model.safetensors")):
+    # Written last: digits of another recipe, or of an interrupted training, are made anew.
+    made, recipe = model / "made-for", f"{TABLE.package} {SHAPE} {TRAINING} {MEAN} {DEVIATION}\n"
+    if made.is_file() and made.read_text(encoding="utf-8") == recipe:
         print(f"{model}, {files[0]}, {files[1]}: present")
         return
     calibration, test = load_digits(downloads, SHAPE.side)
@@ -58,6 +60,7 @@ def make_digits(folder, downloads):
         write_data_file(path, tensors, DIGITS_METADATA)
         print(describe(path, tensors))
     _train_vit(model, calibration, test)
+    made.write_text(recipe, encoding="utf-8")
 
 
 def _train_vit(model, calibration, test):
