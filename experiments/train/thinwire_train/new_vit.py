@@ -133,7 +133,7 @@ class NewVit:
 def start_small(model, generator):
     """First weights that keep the variance of their inputs, those before a residual half its root.
 
-    Hugging Face's 0.02 fits a width of some 2,500; a small model would need many epochs to leave it.
+    Hugging Face's 0.02 fits a width of some 2,500; a small model would lose epochs with it.
     """
     gains = {"output": 0.5, "down": 0.5, "projection": 0.5, "classifier": 0.1}
     with torch.no_grad():
