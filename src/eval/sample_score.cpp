@@ -14,10 +14,10 @@ bool is_classifier(const model::ModelConfig& config) {
   return config.head == HeadKind::class_token || config.head == HeadKind::pooler;
 }
 
-std::int32_t checked_label(const Sample& sample, std::int32_t classes) {
+/// Data sets whose answers are kept secret have -1.
+void check_label(const Sample& sample, Index classes) {
   require_input(*sample.label >= 0 && *sample.label < classes,
                 "label {} of a sample (0..{} is right)", *sample.label, classes - 1);
-  return *sample.label;
 }
 
 std::int32_t largest(std::span<const float> logits) {
@@ -54,7 +54,7 @@ SampleScore score_classes(const Sample& sample, const model::ModelConfig& config
     return score;
   }
   score.classes = static_cast<std::int32_t>(config.labels);
-  score.label = checked_label(sample, score.classes);
+  score.label = *sample.label;
   score.predicted = largest(logits);
   return score;
 }
@@ -65,7 +65,7 @@ SampleScore score_pair(const Sample& sample, std::span<const MatrixView<const fl
   if (sample.score) score.target = double{*sample.score};
   if (sample.label) {
     score.classes = 2;
-    score.label = checked_label(sample, score.classes);
+    score.label = *sample.label;
   }
   return score;
 }
@@ -85,7 +85,7 @@ SampleScore score_text(const Sample& sample, MatrixView<const float> logits) {
 SampleScore score_cloze(const Sample& sample, std::span<const MatrixView<const float>> outputs) {
   SampleScore score;
   score.classes = static_cast<std::int32_t>(sample.sequences.size());
-  score.label = checked_label(sample, score.classes);
+  score.label = *sample.label;
   double least = 0;
   for (std::int32_t c = 0; c < score.classes; ++c) {
     const auto i = static_cast<std::size_t>(c);
@@ -116,6 +116,7 @@ std::vector<Metric> classifier_metrics(const Sample& sample, const model::ModelC
   require_input(sample.label.has_value(),
                 "{} tells {} classes apart: its data needs label (int32, one a sample)",
                 config.name, config.labels);
+  check_label(sample, config.labels);
   return {Metric::accuracy, Metric::f1, Metric::matthews};
 }
 
@@ -126,14 +127,19 @@ std::vector<Metric> pair_metrics(const Sample& sample, const model::ModelConfig&
       config.name);
   std::vector<Metric> metrics;
   if (sample.score) metrics = {Metric::spearman, Metric::pearson};
-  if (sample.label)
+  if (sample.label) {
+    check_label(sample, 2);
     metrics.insert(metrics.end(),
                    {Metric::accuracy_best_threshold, Metric::f1_best_threshold, Metric::roc_auc});
+  }
   return metrics;
 }
 
 std::vector<Metric> language_metrics(const Sample& sample, const model::ModelConfig& config) {
-  if (!sample.candidates.empty()) return {Metric::cloze};
+  if (!sample.candidates.empty()) {
+    check_label(sample, std::ssize(sample.sequences));
+    return {Metric::cloze};
+  }
   require_input(sample.sequences.size() == 1,
                 "{} predicts the tokens of one sequence, not of {} (the candidates of a cloze need "
                 "candidate_begin)",

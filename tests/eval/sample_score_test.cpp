@@ -169,10 +169,10 @@ TEST(ScoreSample, CandidatesOfAClozeMayHaveDifferentLengths) {
   sample.sequences[1] = text({0, 1});
   sample.candidates = {{1, 3}, {1, 2}};
   sample.label = 0;
-  const Matrix<float> two = matrix({{0, 1}, {0, 1}, {0, 0}}), one = matrix({{0, 0}, {0, 0}});
+  const Matrix<float> two = matrix({{0, 0.5F}, {0, 0.5F}, {0, 0}}), one = matrix({{0, 0}, {0, 0}});
 
-  // The likelihood is a sum, not a mean: ln 2 of one token against 2 * 0.31 of two.
-  EXPECT_EQ(score(sample, config_of(HeadKind::language_model), two, one).predicted, 0);
+  // -ln p is a sum, not a mean: 0.69 of one token is less than twice 0.47.
+  EXPECT_EQ(score(sample, config_of(HeadKind::language_model), two, one).predicted, 1);
 }
 
 TEST(ScoreSample, WhatCannotBeScoredSaysWhatIsMissing) {
@@ -200,6 +200,23 @@ TEST(ScoreSample, WhatCannotBeScoredSaysWhatIsMissing) {
                                score(labelled, config_of(HeadKind::pooler, 3), matrix({{1, 2, 3}}));
                              }),
                              {"label 3", "0..2"}));
+}
+
+TEST(ScoreSample, ALabelOutsideTheClassesIsRefusedBeforeAnythingIsScored) {
+  Sample single = sample_of(1), pair = sample_of(2), cloze = sample_of(2);
+  single.label = 3;
+  pair.label = 2;
+  cloze.label = -1;  // as data sets have it whose answers are kept secret
+  cloze.candidates = {{1, 2}, {1, 2}};
+  const auto refusal = [](const Sample& sample, const model::ModelConfig& config) {
+    return test::input_error([&] { metrics_for(sample, config); });
+  };
+
+  EXPECT_TRUE(test::mentions(refusal(single, config_of(HeadKind::pooler, 3)), {"label 3", "0..2"}));
+  EXPECT_TRUE(
+      test::mentions(refusal(pair, config_of(HeadKind::mean_pooling)), {"label 2", "0..1"}));
+  EXPECT_TRUE(
+      test::mentions(refusal(cloze, config_of(HeadKind::language_model)), {"label -1", "0..1"}));
 }
 
 }  // namespace

@@ -43,12 +43,13 @@ struct SampleScore {
 
 /// Scores one sample.
 ///   outputs  one a sequence: logits [1, labels], embedding [1, hidden], logits [N, vocabulary]
-/// Throws InputError where metrics_for does, and for a label outside the classes.
+/// Throws InputError where metrics_for does.
 SampleScore score_sample(const Sample& sample, const model::ModelConfig& config,
                          std::span<const MatrixView<const float>> outputs);
 
 /// The metrics that this kind of sample gives with this model; the first is the default.
-/// Throws InputError that says what is missing when nothing can be scored.
+/// Throws InputError that says what is missing when nothing can be scored, and for a label outside
+/// the classes.
 std::vector<Metric> metrics_for(const Sample& sample, const model::ModelConfig& config);
 
 /// NaN where the metric has no value: no samples, a correlation of fewer than two different values,
