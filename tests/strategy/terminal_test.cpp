@@ -96,6 +96,21 @@ TEST_P(WithTerminal, TheAnswerIsThatOfReplicatedInput) {
   }
 }
 
+TEST_P(WithTerminal, PaddingIsHiddenThereToo) {
+  if (!model_.config().is_text()) GTEST_SKIP() << "pictures have no padding";
+  input_.real.assign(23, 1);
+  std::fill(input_.real.begin() + 7, input_.real.end(), std::uint8_t{0});  // all of device 1 of 2
+
+  for (const char* strategy : {"voltage", "tensor", "pipeline"})
+    expect_same_answer(strategy, 2, {});
+  expect_same_answer("prism", 2, {.segments = 2});
+  for (const strategy::StrategyEntry& entry : strategy::strategies()) {
+    if (!entry.codebooks) continue;
+    const auto set = codebooks(*entry.codebooks);
+    expect_same_answer(entry.name.data(), 2, {.codebooks = set.get()});
+  }
+}
+
 TEST_P(WithTerminal, TheTerminalSendsIndexRowsAndPeersPayloads) {
   const Index tokens = input_.tokens(model_.config()), hidden = model_.config().hidden;
   const TerminalResult result = run_with_terminal(model_, "voltage", 2, {}, input_);
