@@ -21,10 +21,11 @@ constexpr std::array<std::string_view, 3> kMetrics = {"latency", "compute", "wai
 /// The records of one point in one file.
 using Group = std::vector<const Json*>;
 
-/// What groups records: the spec but for its repetition, and what the spec only names.
+/// What groups records: the spec but for its repetition and what changes no figure, and what the
+/// spec only names.
 std::string key_of(const Json& record) {
   Json spec = record.at("spec");
-  for (const char* name : {"repeat", "timeout"}) spec.erase(name);
+  for (const char* name : {"repeat", "timeout", "agreement"}) spec.erase(name);
   const Json codebook = record.value("codebook", Json());
   return fmt::format("{} {} {}", record.at("source").dump(), spec.dump(),
                      codebook.is_object() ? codebook.value("fingerprint", Json()).dump() : "");

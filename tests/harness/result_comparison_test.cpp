@@ -55,6 +55,15 @@ TEST(CompareResults, PoolsTheSamplesOfRepetitions) {
   EXPECT_FALSE(comparison.pairs[0].spec.contains("repeat"));
 }
 
+TEST(CompareResults, PairsRunsWhereverTheSingleDeviceWasBeside) {
+  Json with = record("a", 2, {1}), without = record("b", 2, {2}), before = record("c", 2, {3});
+  with["spec"]["agreement"] = true;
+  without["spec"]["agreement"] = nullptr;
+
+  EXPECT_EQ(compare({with}, {without}).pairs.size(), 1U);
+  EXPECT_EQ(compare({before}, {with}).pairs.size(), 1U);
+}
+
 TEST(CompareResults, GivesIntervalsThatHoldTheRatioAndNarrowWithSamples) {
   std::vector<double> few, many;
   for (int i = 0; i < 200; ++i) {
