@@ -1,8 +1,8 @@
 """Times `thinwire eval` on one device beside PyTorch: the same model, pictures and threads.
 
 Called by throughput.sh. Rounds alternate between the two, so that a machine that slows down slows
-both. PyTorch's time is that of its loop; thinwire's that of its program, less that of the same
-program with few pictures (start, weights, ranks), which is printed beside it.
+both. PyTorch's time is that of its loop; thinwire's is what the program takes longer than for a few
+pictures (start, weights, ranks), which is printed beside it.
 """
 
 import argparse
@@ -37,7 +37,7 @@ class Thinwire:
         self.accuracy = None
 
     def run(self, samples):
-        """Seconds of the whole program."""
+        """Seconds of the whole program for so many pictures."""
         with tempfile.TemporaryDirectory() as folder:
             results = Path(folder) / "results.jsonl"
             command = [self.program, "eval", *self.common, "--data", self.data,
@@ -52,8 +52,8 @@ class Thinwire:
         return seconds
 
     def measure(self, samples):
-        start_up = self.run(min(FEW, samples - 1))
-        return {"seconds": self.run(samples) - start_up, "start_up": start_up}
+        start_up = self.run(FEW)
+        return {"seconds": (self.run(samples) - start_up) / (samples - FEW), "start_up": start_up}
 
 
 class Torch:
@@ -80,7 +80,7 @@ class Torch:
         right = self.run(samples)
         seconds = time.perf_counter() - start
         self.accuracy = right / samples
-        return {"seconds": seconds}
+        return {"seconds": seconds / samples}
 
 
 def checked(command):
@@ -147,12 +147,12 @@ def use_cores(threads, parser):
     return threads
 
 
-def report(sides, rounds, samples):
-    """Prints a line a side; returns the median seconds by name."""
+def report(sides, rounds):
+    """Prints a line a side; returns the median milliseconds a picture by name."""
     medians = {}
     print(f"{'':32} ms a picture: median (lowest..highest)   accuracy")
     for side in sides:
-        times = [1e3 * figures["seconds"] / samples for figures in rounds[side.name]]
+        times = [1e3 * figures["seconds"] for figures in rounds[side.name]]
         medians[side.name] = statistics.median(times)
         note = ""
         if "start_up" in rounds[side.name][0]:
@@ -189,7 +189,7 @@ def main():
     for _ in range(options.rounds):
         for side in ours + theirs:
             rounds[side.name].append(side.measure(samples))
-    medians = report(ours + theirs, rounds, samples)
+    medians = report(ours + theirs, rounds)
 
     best_of_ours = min(ours, key=lambda side: medians[side.name])
     best_of_theirs = min(theirs, key=lambda side: medians[side.name])
@@ -204,8 +204,8 @@ def main():
         Path(options.json).write_text(json.dumps(
             {"samples": samples, "threads": threads, "torch": torch.__version__,
              "logit_difference": difference, "ratio": ratio, "holds": holds,
-             "seconds": {name: [figures["seconds"] for figures in measured]
-                         for name, measured in rounds.items()},
+             "seconds_a_picture": {name: [figures["seconds"] for figures in measured]
+                                   for name, measured in rounds.items()},
              "accuracy": {side.name: side.accuracy for side in ours + theirs}}, indent=1) + "\n")
     return 0 if holds else 1
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a picture data set through the single device (`thinwire eval`) and through PyTorch with the
 # same weights and as many threads, in turn, and says how the times compare. Both have the machine
-# for themselves, one after the other: let it do nothing else.
+# for themselves, one after the other: let it do nothing else, or put `chrt --rr 1` before (root).
 #
 # Usage: experiments/peers/throughput.sh [--model DIR] [--data FILE] [--samples N] [--rounds N]
 #                                        [--threads N] [--batches 1,8,...] [--json FILE] [--quick]
