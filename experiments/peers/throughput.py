@@ -194,9 +194,9 @@ def main():
     best_of_ours = min(ours, key=lambda side: medians[side.name])
     best_of_theirs = min(theirs, key=lambda side: medians[side.name])
     ratio = medians[best_of_ours.name] / medians[best_of_theirs.name]
-    for side in theirs:
-        print(f"{best_of_ours.name} / {side.name}: "
-              f"{medians[best_of_ours.name] / medians[side.name]:.2f}")
+    for our in ours:
+        ratios = (f"{medians[our.name] / medians[side.name]:.2f} of {side.name}" for side in theirs)
+        print(f"{our.name}: {', '.join(ratios)}")
     holds = ratio <= LIMIT and difference <= LOGITS_WITHIN
     print(f"{'pass' if holds else 'FAIL'}  the single device takes {ratio:.2f} times as long as "
           f"{best_of_theirs.name}, PyTorch's best (at most {LIMIT})")
