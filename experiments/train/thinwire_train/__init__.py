@@ -1,0 +1,1 @@
+"""Training and finetuning in PyTorch of the models that thinwire runs."""
