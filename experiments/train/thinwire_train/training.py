@@ -125,7 +125,7 @@ class Training:
     def _one_step(self):
         rate = self.options.rate * rate_factor(self._share(), self.options.warmup)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["scale"]
         self.module.train()
         loss = self.loss_of(self._draw(), self.generator)
         if not torch.isfinite(loss):
@@ -133,9 +133,10 @@ class Training:
                 f"the loss became {float(loss)} at step {self.step} (a lower --rate may help)"
             )
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(trained(self.module), self.options.gradient_norm)
-        self.optimizer.step()
+        if loss.requires_grad:  # nothing has a gradient where averages alone are trained
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(trained(self.module), self.options.gradient_norm)
+            self.optimizer.step()
         with torch.no_grad():
             self.after_step()
         self.step += 1
@@ -193,17 +194,23 @@ def trained(module):
 
 
 def make_optimizer(module, options):
-    parameters = trained(module)
-    if not parameters:
-        # Codebooks that follow moving averages need none; the loop stays the same.
-        return torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=options.rate)
-    matrices = [parameter for parameter in parameters if parameter.dim() > 1]
-    vectors = [parameter for parameter in parameters if parameter.dim() <= 1]
-    groups = [
-        {"params": matrices, "weight_decay": options.weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=options.rate, betas=(0.9, 0.98))
+    """AdamW; a module's rate_scales() may give parameters, by name, a faster rate and no decay."""
+    scales = module.rate_scales() if hasattr(module, "rate_scales") else {}
+    groups = {}
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad:
+            decays = parameter.dim() > 1 and name not in scales
+            groups.setdefault((scales.get(name, 1.0), decays), []).append(parameter)
+    if not groups:  # moving averages alone are trained; the loop stays the same
+        groups[1.0, False] = [torch.nn.Parameter(torch.zeros(1))]
+    return torch.optim.AdamW(
+        [
+            {"params": members, "scale": scale, "weight_decay": decays * options.weight_decay}
+            for (scale, decays), members in groups.items()
+        ],
+        lr=options.rate,
+        betas=(0.9, 0.98),
+    )
 
 
 def rate_factor(share, warmup):

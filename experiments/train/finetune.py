@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Finetunes a Hugging Face checkpoint, and codebooks with it, for a strategy over P devices.
+
+    experiments/train/setup.sh                      # once: makes build/train-venv with PyTorch
+    build/train-venv/bin/python experiments/train/finetune.py \\
+        --model FOLDER --data data.safetensors --method prism --devices 10 --segments 1 \\
+        --minutes 10 --distill 1 --score test.safetensors --out build/prism-p10
+    thinwire run --model build/prism-p10 --strategy prism --devices 10 --segments 1 …
+
+    thinwire codebook train --model FOLDER --input data.safetensors --samples 0..4999 \\
+        --strategy trace-b --devices 4 --codewords 32 --out first.safetensors
+    build/train-venv/bin/python experiments/train/finetune.py \\
+        --model FOLDER --data data.safetensors --method trace-b --devices 4 \\
+        --codebook first.safetensors --minutes 10 --out build/trace-b-p4
+    thinwire run --model build/trace-b-p4 --codebook build/trace-b-p4/codebooks.safetensors …
+
+Models: ViT, BERT (classifier or mean pooling), GPT-2. Data: thinwire's files (pictures with labels,
+token rows or pairs with labels or scores, bytes). All devices are simulated in one tensor program
+with exactly the masks and weights of METHODS 2 and 3, so the written model gives the same outputs
+in thinwire under the same strategy.
+
+What is trained: the backbone on the task's loss, --distill times the distance to the original
+model's outputs on a single device, and for codebook methods --commitment times |z - sg(c)|^2 of
+every exchange. Gradients pass quantisers straight through. Codebooks follow moving averages (0.99)
+or, with --update gradient, their own loss |sg(z) - c|^2. --local-drop hides exact keys from their
+own device at random. --freeze-backbone trains the codebooks alone.
+
+Training ends after --minutes (all sessions together) or --steps (then --minutes ends a session, and
+--resume goes on). --out gets config.json, model.safetensors, what lay beside them,
+codebooks.safetensors for codebook methods, and finetune.json with scores and options.
+Exit status: 0 done, 2 bad usage or input.
+"""
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+# Threads that wait sleep: other work on the machine would else slow every step down many times.
+# The runtime reads both before the first import of torch.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("GOMP_SPINCOUNT", "2000")
+
+import torch  # noqa: E402
+
+from thinwire_train.checkpoint import read_checkpoint, write_checkpoint  # noqa: E402
+from thinwire_train.codebook_file import write_codebooks  # noqa: E402
+from thinwire_train.data import open_data  # noqa: E402
+from thinwire_train.errors import InputError  # noqa: E402
+from thinwire_train.finetuning import METHODS, Finetuning, FinetuningOptions  # noqa: E402
+from thinwire_train.scoring import score  # noqa: E402
+from thinwire_train.training import Training, TrainingOptions  # noqa: E402
+
+CODEBOOKS = "codebooks.safetensors"
+SUMMARY = "finetune.json"
+STATE = "training-state.pt"
+
+
+def main(arguments=None):
+    options = parse(arguments)
+    try:
+        return finetune(options)
+    except (InputError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+
+
+def finetune(options):
+    torch.set_num_threads(options.threads or len(os.sched_getaffinity(0)))
+    torch.manual_seed(options.seed)
+    out = Path(options.out)
+    checkpoint = read_checkpoint(options.model)
+    if out.exists() and out.resolve() == Path(options.model).resolve():
+        raise InputError(f"--out={out} is --model itself (the original has to stay)")
+    data = open_data(options.data, checkpoint.config, options.model, "train", options.window)
+    what, how = split_options(options)
+    finetuning = Finetuning(checkpoint, data, what, options.seed)
+    settings = {**{key: str(value) for key, value in asdict(what).items()},
+                "model": checkpoint.folder.name, "data": Path(options.data).name,
+                "window": str(options.window)}
+    if options.resume and is_complete(out, settings, how):
+        print(f"{out}: complete, nothing to do")
+        return 0
+    out.mkdir(parents=True, exist_ok=True)
+    training = Training(finetuning, finetuning.loss_of, len(data), how, out / STATE, settings,
+                        finetuning.after_step)
+    test = open_test(options, checkpoint)
+    scores = {}
+    if test:
+        scores["single_before"] = show("single device, before", checkpoint.model, test, options)
+        scores["before"] = show(f"{what.method}, before", checkpoint.model, test, options,
+                                finetuning.strategy)
+    if options.resume and not training.resume():
+        print("nothing to resume: starting anew", file=sys.stderr)
+    training.save()  # a place that cannot be written shall show before the first step
+    summary = training.run()
+    write_checkpoint(checkpoint, out)
+    if finetuning.has_codebooks:
+        books = {int(key): book for key, book in finetuning.strategy.codebooks.items()}
+        made = {"strategy": what.method, "devices": what.devices, "update": what.update,
+                "made_by": "experiments/train/finetune.py"}
+        write_codebooks(out / CODEBOOKS, what.method, books, made)
+    if test:
+        scores["after"] = show(f"{what.method}, after", checkpoint.model, test, options,
+                               finetuning.strategy)
+        scores["single_after"] = show("single device, after", checkpoint.model, test, options)
+    write_summary(out, settings, how, summary, scores)
+    end = "" if summary.is_complete else "; not all steps are done, go on with --resume"
+    print(f"{out}: {summary.steps} steps in {summary.seconds / 60:.1f} min, "
+          f"loss {summary.loss:.4f}{end}")
+    return 0
+
+
+def split_options(options):
+    what = FinetuningOptions(
+        **{name: getattr(options, name) for name in FinetuningOptions.__dataclass_fields__}
+    )
+    how = TrainingOptions(
+        batch=options.batch, rate=options.rate, weight_decay=options.weight_decay,
+        steps=options.steps, minutes=options.minutes, seed=options.seed,
+    )
+    return what, how
+
+
+def open_test(options, checkpoint):
+    if options.score is None:
+        return None
+    return open_data(options.score, checkpoint.config, options.model, "valid", options.window,
+                     "score")
+
+
+def show(what, model, test, options, strategy=None):
+    found = score(model, test, strategy, options.score_samples)
+    print(f"{what}: {found}", flush=True)
+    return asdict(found)
+
+
+def is_complete(out, settings, how):
+    """A finetuning with these very options has been here and ended."""
+    if (out / STATE).is_file() or not (out / SUMMARY).is_file():
+        return False
+    written = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
+    return written["settings"] == settings and written["training"] == asdict(how)
+
+
+def write_summary(out, settings, how, summary, scores):
+    keys = {"settings": settings, "training": asdict(how), "result": asdict(summary),
+            "scores": scores, "torch": torch.__version__}
+    (out / SUMMARY).write_text(json.dumps(keys, indent=2) + "\n", encoding="utf-8")
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        description=__doc__.split("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--model", required=True, metavar="DIR", help="Hugging Face folder (vit, bert, gpt2)")
+    add("--data", required=True, metavar="FILE", help="data file to learn from")
+    add("--method", required=True, metavar="NAME", help=", ".join(METHODS))
+    add("--devices", required=True, type=int, metavar="P", help="simulated devices")
+    add("--out", required=True, metavar="DIR", help="folder to write")
+    add("--segments", type=int, metavar="L", help="prism: means that a device publishes")
+    add("--scaling", type=on_or_off, default=True, metavar="on|off",
+        help="prism: whether means count as many times as they have tokens")
+    add("--codewords", type=int, metavar="K", help="of each codebook, fitted by k-means")
+    add("--codebook", metavar="FILE", help="codebooks to begin with, from `thinwire codebook train`")
+    add("--groups", type=int, default=1, metavar="G", help="astra: groups of columns")
+    add("--update", choices=("ema", "gradient"), default="ema", help="how codebooks learn")
+    add("--commitment", type=not_negative, default=0.1, metavar="W", help="weight of that loss")
+    add("--local-drop", type=share, default=0.3, metavar="RHO",
+        help="share of exact keys hidden from their own device while training")
+    add("--freeze-backbone", action="store_true", help="train the codebooks alone")
+    add("--distill", type=not_negative, default=0.0, metavar="W",
+        help="weight of the distance to the original model on a single device")
+    add("--smoothing", type=share, default=0.1, metavar="S", help="of labels")
+    add("--minutes", type=positive, metavar="M", help="time budget")
+    add("--steps", type=count, metavar="N", help="number of steps (0: score and write only)")
+    add("--batch", type=size, default=64, metavar="N", help="samples of a step")
+    add("--rate", type=positive, default=1e-4, metavar="R", help="largest learning rate")
+    add("--weight-decay", type=not_negative, default=0.05, metavar="W", help="of matrices")
+    add("--window", type=count, default=0, metavar="N",
+        help="tokens of a window of bytes (0: the model's positions)")
+    add("--seed", type=count, default=0, metavar="N", help="of order, augmentation and k-means")
+    add("--threads", type=count, default=0, metavar="N", help="0: one a core")
+    add("--score", metavar="FILE", help="data file to score on, never learned from")
+    add("--score-samples", type=size, metavar="N", help="the first N of its samples (all)")
+    add("--resume", action="store_true", help="go on where these options stopped in --out")
+    return parser.parse_args(arguments)
+
+
+def on_or_off(text):
+    if text not in ("on", "off"):
+        raise argparse.ArgumentTypeError(f"{text} (on or off is right)")
+    return text == "on"
+
+
+def number(convert, is_right, right):
+    def parse_number(text):
+        try:
+            value = convert(text)
+        except ValueError:
+            value = None
+        if value is None or not is_right(value):
+            raise argparse.ArgumentTypeError(f"{text} ({right} is right)")
+        return value
+
+    return parse_number
+
+
+count = number(int, lambda value: value >= 0, "a whole number, 0 or more,")
+size = number(int, lambda value: value >= 1, "a whole number, 1 or more,")
+positive = number(float, lambda value: 0 < value < float("inf"), "a number above 0")
+not_negative = number(float, lambda value: 0 <= value < float("inf"), "a number, 0 or more,")
+share = number(float, lambda value: 0 <= value < 1, "a number from 0 to below 1")
+
+if __name__ == "__main__":
+    sys.exit(main())
