@@ -4,6 +4,7 @@ an interpreter without it they are skipped (tests/cli/test_train_python.py runs 
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
 from places import BINARY, GOLDEN, MODELS, REPOSITORY
@@ -46,12 +47,27 @@ def thinwire_outputs(tmp_path):
     return run
 
 
+@dataclass
+class Done:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
 @pytest.fixture
-def finetune(tmp_path):
-    """Runs finetune.py as people do."""
+def finetune(capfd, monkeypatch, tmp_path):
+    """Runs finetune.py's main in an empty folder: a process of its own would import torch anew."""
+    import finetune as program
+
+    monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        return call([sys.executable, TRAIN / "finetune.py", "--threads", 1, *arguments], tmp_path)
+        capfd.readouterr()
+        try:
+            status = program.main(["--threads", "1", *(str(word) for word in arguments)])
+        except SystemExit as end:  # argparse's own complaints
+            status = end.code
+        return Done(status, *capfd.readouterr())
 
     return run
 

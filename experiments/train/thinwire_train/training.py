@@ -130,7 +130,7 @@ class Training:
         loss = self.loss_of(self._draw(), self.generator)
         if not torch.isfinite(loss):
             raise InputError(
-                f"the loss became {float(loss)} at step {self.step} (a lower --rate may help)"
+                f"the loss became {loss.item()} at step {self.step} (a lower --rate may help)"
             )
         self.optimizer.zero_grad(set_to_none=True)
         if loss.requires_grad:  # nothing has a gradient where averages alone are trained
