@@ -45,6 +45,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "2000")
 
 import torch  # noqa: E402
 
+from thinwire_train.argument_types import count, not_negative, positive, share, size  # noqa: E402
 from thinwire_train.checkpoint import read_checkpoint, write_checkpoint  # noqa: E402
 from thinwire_train.codebook_file import write_codebooks  # noqa: E402
 from thinwire_train.data import open_data  # noqa: E402
@@ -196,25 +197,6 @@ def on_or_off(text):
         raise argparse.ArgumentTypeError(f"{text} (on or off is right)")
     return text == "on"
 
-
-def number(convert, is_right, right):
-    def parse_number(text):
-        try:
-            value = convert(text)
-        except ValueError:
-            value = None
-        if value is None or not is_right(value):
-            raise argparse.ArgumentTypeError(f"{text} ({right} is right)")
-        return value
-
-    return parse_number
-
-
-count = number(int, lambda value: value >= 0, "a whole number, 0 or more,")
-size = number(int, lambda value: value >= 1, "a whole number, 1 or more,")
-positive = number(float, lambda value: 0 < value < float("inf"), "a number above 0")
-not_negative = number(float, lambda value: 0 <= value < float("inf"), "a number, 0 or more,")
-share = number(float, lambda value: 0 <= value < 1, "a number from 0 to below 1")
 
 if __name__ == "__main__":
     sys.exit(main())

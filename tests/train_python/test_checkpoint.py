@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 import torch
-from conftest import golden_batch, golden_tensors, relative_difference, tiny_model
+from tiny import golden_batch, golden_tensors, relative_difference, tiny_model
 from places import MODELS
 from safetensors.torch import load_file, save_file
 from thinwire_train.checkpoint import read_checkpoint, to_hugging_face, write_checkpoint

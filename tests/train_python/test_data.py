@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from conftest import tiny_model
+from tiny import tiny_model
 from safetensors.torch import save_file
 from thinwire_train.data import open_data
 from thinwire_train.errors import InputError

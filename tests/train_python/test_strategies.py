@@ -4,7 +4,7 @@ import json
 
 import pytest
 import torch
-from conftest import TINY, golden_batch, golden_tensors, relative_difference, tiny_model
+from tiny import TINY, golden_batch, golden_tensors, relative_difference, tiny_model
 from places import GOLDEN, MODELS
 from safetensors.torch import save_file
 from thinwire_train.codebook_file import read_codebooks
