@@ -72,46 +72,69 @@ def finetune(options):
     torch.set_num_threads(options.threads or len(os.sched_getaffinity(0)))
     torch.manual_seed(options.seed)
     out = Path(options.out)
-    checkpoint = read_checkpoint(options.model)
     if out.exists() and out.resolve() == Path(options.model).resolve():
         raise InputError(f"--out={out} is --model itself (the original has to stay)")
+    checkpoint = read_checkpoint(options.model)
     data = open_data(options.data, checkpoint.config, options.model, "train", options.window)
+    judge = Judge(options, checkpoint)
     what, how = split_options(options)
-    finetuning = Finetuning(checkpoint, data, what, options.seed)
-    settings = {**{key: str(value) for key, value in asdict(what).items()},
-                "model": checkpoint.folder.name, "data": Path(options.data).name,
-                "window": str(options.window)}
+    settings = settings_of(options, what)
     if options.resume and is_complete(out, settings, how):
         print(f"{out}: complete, nothing to do")
         return 0
+    finetuning = Finetuning(checkpoint, data, what, options.seed)
     out.mkdir(parents=True, exist_ok=True)
     training = Training(finetuning, finetuning.loss_of, len(data), how, out / STATE, settings,
                         finetuning.after_step)
-    test = open_test(options, checkpoint)
-    scores = {}
-    if test:
-        scores["single_before"] = show("single device, before", checkpoint.model, test, options)
-        scores["before"] = show(f"{what.method}, before", checkpoint.model, test, options,
-                                finetuning.strategy)
-    if options.resume and not training.resume():
-        print("nothing to resume: starting anew", file=sys.stderr)
-    training.save()  # a place that cannot be written shall show before the first step
+    if not (options.resume and training.resume()):
+        training.save()  # a place that cannot be written shall show before the first step
+        judge("before", finetuning.strategy)
     summary = training.run()
-    write_checkpoint(checkpoint, out)
-    if finetuning.has_codebooks:
-        books = {int(key): book for key, book in finetuning.strategy.codebooks.items()}
-        made = {"strategy": what.method, "devices": what.devices, "update": what.update,
-                "made_by": "experiments/train/finetune.py"}
-        write_codebooks(out / CODEBOOKS, what.method, books, made)
-    if test:
-        scores["after"] = show(f"{what.method}, after", checkpoint.model, test, options,
-                               finetuning.strategy)
-        scores["single_after"] = show("single device, after", checkpoint.model, test, options)
-    write_summary(out, settings, how, summary, scores)
+    write(out, checkpoint, finetuning)
+    judge("after", finetuning.strategy)
+    write_summary(out, settings, how, summary, judge.scores)
     end = "" if summary.is_complete else "; not all steps are done, go on with --resume"
     print(f"{out}: {summary.steps} steps in {summary.seconds / 60:.1f} min, "
           f"loss {summary.loss:.4f}{end}")
     return 0
+
+
+class Judge:
+    """Scores the model on --score, with the strategy and on a single device; says and keeps it."""
+
+    def __init__(self, options, checkpoint):
+        self.model, self.method = checkpoint.model, options.method
+        self.limit, self.scores, self.test = options.score_samples, {}, None
+        if options.score is not None:
+            self.test = open_data(options.score, checkpoint.config, options.model, "valid",
+                                  options.window, "score")
+
+    def __call__(self, when, strategy):
+        if self.test is None:
+            return
+        for name, devices in (("single", None), (self.method, strategy)):
+            found = score(self.model, self.test, devices, self.limit)
+            self.scores[f"{name}, {when}"] = asdict(found)
+            print(f"{name}, {when}: {found}", flush=True)
+
+
+def settings_of(options, what):
+    """What a resumed finetuning must agree with, as text; files by their own names."""
+    settings = {key: str(value) for key, value in asdict(what).items()}
+    if what.codebook is not None:
+        settings["codebook"] = Path(what.codebook).name
+    return {**settings, "model": Path(options.model).resolve().name,
+            "data": Path(options.data).name, "window": str(options.window)}
+
+
+def write(out, checkpoint, finetuning):
+    write_checkpoint(checkpoint, out)
+    if finetuning.has_codebooks:
+        what = finetuning.options
+        books = {int(key): book for key, book in finetuning.strategy.codebooks.items()}
+        made = {"strategy": what.method, "devices": what.devices, "update": what.update,
+                "made_by": "experiments/train/finetune.py"}
+        write_codebooks(out / CODEBOOKS, what.method, books, made)
 
 
 def split_options(options):
@@ -123,19 +146,6 @@ def split_options(options):
         steps=options.steps, minutes=options.minutes, seed=options.seed,
     )
     return what, how
-
-
-def open_test(options, checkpoint):
-    if options.score is None:
-        return None
-    return open_data(options.score, checkpoint.config, options.model, "valid", options.window,
-                     "score")
-
-
-def show(what, model, test, options, strategy=None):
-    found = score(model, test, strategy, options.score_samples)
-    print(f"{what}: {found}", flush=True)
-    return asdict(found)
 
 
 def is_complete(out, settings, how):

@@ -8,15 +8,18 @@ from safetensors.torch import load_file, save_file
 
 from thinwire_train.codebook import Codebook
 from thinwire_train.errors import InputError
+from thinwire_train.hierarchy import build_hierarchy, default_levels
 from thinwire_train.trace import coded_exchanges
 
 
 def codebook_name(method, exchange, group=0, groups=1):
     if method == "astra":
         return f"astra.g{groups}.codebook.{exchange}.{group}"
-    # Exchange 0 codes embeddings whatever comes later.
-    prefix = "nb." if method in ("trace-nb", "trace-1b") and exchange > 0 else ""
-    return f"{prefix}codebook.{exchange}"
+    return f"{_prefix(method, exchange)}codebook.{exchange}"
+
+
+def hierarchy_name(method, exchange):
+    return f"{_prefix(method, exchange)}hierarchy.{exchange}"
 
 
 def read_codebooks(path, method, config, groups=1, update="ema"):
@@ -46,9 +49,14 @@ def read_codebooks(path, method, config, groups=1, update="ema"):
 
 
 def write_codebooks(path, method, books, metadata):
-    """One level: all codewords. (`thinwire codebook` makes hierarchies of what it trains.)"""
+    """All codewords, and for TRACE the levels that thinwire makes by default."""
     tensors = {}
     for exchange, book in books.items():
+        if method != "astra":
+            levels = default_levels(book.codewords.shape[1])
+            permutation = build_hierarchy(book.codewords[0].detach(), levels)
+            tensors[hierarchy_name(method, int(exchange))] = permutation
+            tensors["hierarchy.levels"] = torch.tensor(levels, dtype=torch.int32)
         for group in range(book.groups):
             name = codebook_name(method, int(exchange), group, book.groups)
             tensors[name] = book.codewords[group].detach().to(torch.float32).contiguous().clone()
@@ -56,3 +64,8 @@ def write_codebooks(path, method, books, metadata):
     part = path.with_name(path.name + ".part")
     save_file(tensors, part, metadata={name: str(value) for name, value in metadata.items()})
     part.replace(path)
+
+
+def _prefix(method, exchange):
+    # Exchange 0 codes embeddings whatever comes later.
+    return "nb." if method in ("trace-nb", "trace-1b") and exchange > 0 else ""
