@@ -28,7 +28,7 @@ own device at random. --freeze-backbone trains the codebooks alone.
 Training ends after --minutes (all sessions together) or --steps (then --minutes ends a session, and
 --resume goes on). --out gets config.json, model.safetensors, what lay beside them,
 codebooks.safetensors for codebook methods, and finetune.json with scores and options.
-Exit status: 0 done, 2 bad usage or input.
+Exit status: 0 done, 2 bad usage or input, 130 interrupted.
 """
 
 import argparse
@@ -66,6 +66,9 @@ def main(arguments=None):
     except (InputError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interrupted: --resume goes on from the last saved state", file=sys.stderr)
+        return 130
 
 
 def finetune(options):
@@ -89,6 +92,9 @@ def finetune(options):
     if not (options.resume and training.resume()):
         training.save()  # a place that cannot be written shall show before the first step
         judge("before", finetuning.strategy)
+        write_summary(out, settings, how, None, judge.scores)
+    else:
+        judge.scores.update(read_summary(out)["scores"])
     summary = training.run()
     write(out, checkpoint, finetuning)
     judge("after", finetuning.strategy)
@@ -152,20 +158,34 @@ def is_complete(out, settings, how):
     """A finetuning with these very options has been here and ended."""
     if (out / STATE).is_file() or not (out / SUMMARY).is_file():
         return False
-    written = json.loads((out / SUMMARY).read_text(encoding="utf-8"))
+    written = read_summary(out)
     return written["settings"] == settings and written["training"] == asdict(how)
 
 
+def read_summary(out):
+    return json.loads((out / SUMMARY).read_text(encoding="utf-8"))
+
+
 def write_summary(out, settings, how, summary, scores):
-    keys = {"settings": settings, "training": asdict(how), "result": asdict(summary),
+    """Before training, without a result, so that a killed one keeps its first scores."""
+    keys = {"settings": settings, "training": asdict(how),
+            "result": asdict(summary) if summary else None,
             "scores": scores, "torch": torch.__version__}
     (out / SUMMARY).write_text(json.dumps(keys, indent=2) + "\n", encoding="utf-8")
 
 
+class Formatter(argparse.ArgumentDefaultsHelpFormatter):
+    """Shows defaults where there are any."""
+
+    def _get_help_string(self, action):
+        if action.default is None or isinstance(action.default, bool):
+            return action.help
+        return super()._get_help_string(action)
+
+
 def parse(arguments):
     parser = argparse.ArgumentParser(
-        description=__doc__.split("\n")[0], formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-        allow_abbrev=False,
+        description=__doc__.split("\n")[0], formatter_class=Formatter, allow_abbrev=False
     )
     add = parser.add_argument
     add("--model", required=True, metavar="DIR", help="Hugging Face folder (vit, bert, gpt2)")
@@ -177,7 +197,8 @@ def parse(arguments):
     add("--scaling", type=on_or_off, default=True, metavar="on|off",
         help="prism: whether means count as many times as they have tokens")
     add("--codewords", type=int, metavar="K", help="of each codebook, fitted by k-means")
-    add("--codebook", metavar="FILE", help="codebooks to begin with, from `thinwire codebook train`")
+    add("--codebook", metavar="FILE",
+        help="codebooks to begin with, from `thinwire codebook train`")
     add("--groups", type=int, default=1, metavar="G", help="astra: groups of columns")
     add("--update", choices=("ema", "gradient"), default="ema", help="how codebooks learn")
     add("--commitment", type=not_negative, default=0.1, metavar="W", help="weight of that loss")

@@ -1,11 +1,15 @@
 """Data files become batches; what does not fit is named."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from tiny import tiny_model
 from safetensors.torch import save_file
-from thinwire_train.data import open_data
+from thinwire_train.data import NO_TARGET, open_data
 from thinwire_train.errors import InputError
+from thinwire_train.losses import task_loss, wanted_cosines
+from thinwire_train.models import Transformer, initialise
 from thinwire_train.scoring import score, spearman
 
 
@@ -51,13 +55,33 @@ def test_lengths_become_padding(tmp_path):
                "length": torch.tensor([2, 5], dtype=torch.int32),
                "score": torch.tensor([2.5])}
     save_file(tensors, tmp_path / "pairs.safetensors")
+    encoder = replace(tiny_model("bert-tiny").config, head="mean_pooling", labels=0)
 
-    data = open_data(tmp_path / "pairs.safetensors", tiny_model("bert-tiny").config)
+    data = open_data(tmp_path / "pairs.safetensors", encoder)
     batch, target = data.batch(torch.tensor([0]))
 
     assert len(data) == 1  # one pair
     assert batch.real.sum(dim=1).tolist() == [2, 5]
-    assert target.score.tolist() == [0.5]
+    assert target.ids[0].tolist() == [1, 1, NO_TARGET, NO_TARGET, NO_TARGET]
+    assert wanted_cosines(target).tolist() == [0.5]
+    with pytest.raises(InputError, match="a label for every row of the 2 rows is needed, 0 are"):
+        open_data(tmp_path / "pairs.safetensors", tiny_model("bert-tiny").config)
+
+
+def test_heads_of_one_output_learn_numbers(tmp_path):
+    tensors = {"input_ids": torch.arange(15).view(3, 5), "attention_mask": torch.ones(3, 5),
+               "score": torch.tensor([1.0, 2.0, 5.0])}
+    save_file(tensors, tmp_path / "scores.safetensors")
+    regression = replace(tiny_model("bert-tiny").config, labels=1)
+
+    data = open_data(tmp_path / "scores.safetensors", regression)
+    _, target = data.batch(torch.arange(3))
+
+    given = torch.tensor([[1.0], [2.0], [2.0]])
+    assert task_loss(regression, given, target).item() == pytest.approx(3.0)
+    model = Transformer(regression)
+    initialise(model, torch.Generator().manual_seed(0))
+    assert score(model, data).metric == "spearman"
 
 
 def test_scores_of_random_models_are_chance(data_files, tiny):

@@ -39,7 +39,8 @@ def finetuned_logits(name, folder, data_files, method, devices, indices):
     checkpoint.model.eval()
     strategy = Prism(devices, 2)
     if method != "prism":
-        books = read_codebooks(folder / "codebooks.safetensors", method, checkpoint.config, 1, "none")
+        file = folder / "codebooks.safetensors"
+        books = read_codebooks(file, method, checkpoint.config, update="none")
         strategy = CodebookStrategy(method, devices, books).eval()
     batch, _ = open_data(data_files[name], checkpoint.config, folder, window=23).batch(indices)
     with torch.no_grad():
@@ -107,6 +108,7 @@ def test_a_session_that_ran_out_of_time_is_resumed(data_files, tmp_path, finetun
     whole = finetune(*train_words("vit-tiny", data_files, tmp_path / "whole", steps=30))
     assert whole.returncode == 0, whole.stderr
     words = train_words("vit-tiny", data_files, tmp_path / "parts", steps=30)
+    words += ["--score", data_files["vit-tiny"]]
 
     first = finetune(*words, "--minutes", 0.0001)
     assert "go on with --resume" in first.stdout
@@ -115,6 +117,9 @@ def test_a_session_that_ran_out_of_time_is_resumed(data_files, tmp_path, finetun
     third = finetune(*words, "--resume")
 
     assert "complete, nothing to do" in third.stdout
+    summary = json.loads((tmp_path / "parts" / "finetune.json").read_text(encoding="utf-8"))
+    assert summary["result"]["is_complete"]
+    assert {"trace-b, before", "trace-b, after"} <= summary["scores"].keys()
     for name in ("model.safetensors", "codebooks.safetensors"):
         ours = load_file(tmp_path / "parts" / name)
         for tensor, theirs in load_file(tmp_path / "whole" / name).items():

@@ -18,13 +18,14 @@ from safetensors.torch import load_file
 from thinwire_train.errors import InputError
 from thinwire_train.models import Batch
 
-LARGEST_SCORE = 5.0  # of the similarity of a sentence pair
+NO_TARGET = -100  # torch's cross-entropy leaves such a token out
 CROP_SHARE = 8  # pictures move by up to 1/8 of their side
 
 
 @dataclass
 class Target:
-    """The right answers: labels [n], scores [n] in 0..1, or the input itself (language models)."""
+    """The right answers: labels [n], scores [n], or for language models the input itself, with
+    NO_TARGET for padding."""
 
     label: Optional[torch.Tensor] = None
     score: Optional[torch.Tensor] = None
@@ -90,7 +91,7 @@ class Sequences:
             name: None if values is None else values[indices]
             for name, values in (("label", self.target.label), ("score", self.target.score))
         }
-        return batch, Target(**part, ids=batch.ids)
+        return batch, Target(**part, ids=batch.ids.masked_fill(~batch.real, NO_TARGET))
 
 
 def open_data(path, config, model_folder=None, part="train", window=0, option="data"):
@@ -178,12 +179,30 @@ def _sequences(tensors, config, where):
         raise InputError(f"{where}: input_ids needs attention_mask or length")
     types = tensors["token_type_ids"].long() if "token_type_ids" in tensors else None
     label = tensors["label"].long() if "label" in tensors else None
-    score = tensors["score"].float() / LARGEST_SCORE if "score" in tensors else None
-    answers = label if label is not None else score
-    each = 1 if answers is None else len(ids) // max(1, len(answers))
-    if answers is not None and len(answers) * each != len(ids):
-        raise InputError(f"{where}: {len(answers)} answers for {len(ids)} rows of input_ids")
-    return Sequences(ids, real, types, Target(label=label, score=score), each)
+    score = tensors["score"].float() if "score" in tensors else None
+    target = Target(label=label, score=score)
+    return Sequences(ids, real, types, target, _rows_a_sample(config, target, len(ids), where))
+
+
+def _rows_a_sample(config, target, rows, where):
+    """1, or 2 for pairs; InputError when the answers are not those that the head needs."""
+    if config.head == "language_model":
+        return 1
+    is_class = config.head == "pooler" and config.labels > 1
+    answers = target.label if is_class or target.score is None else target.score
+    each = 2 if config.head == "mean_pooling" else 1
+    if answers is None or len(answers) * each != rows:
+        what = "a label" if is_class else "a label or score"
+        raise InputError(
+            f"{where}: {what} for every {'pair' if each == 2 else 'row'} of the {rows} rows is "
+            f"needed, {0 if answers is None else len(answers)} are there"
+        )
+    if is_class and not 0 <= int(answers.min()) <= int(answers.max()) < config.labels:
+        raise InputError(
+            f"{where}: label goes from {int(answers.min())} to {int(answers.max())}, but the model "
+            f"has {config.labels} classes"
+        )
+    return each
 
 
 def _require_ids(ids, config, where, name):

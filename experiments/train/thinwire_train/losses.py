@@ -3,6 +3,8 @@
 import torch
 from torch.nn import functional
 
+LARGEST_SCORE = 5.0  # of the similarity of a sentence pair; its cosine shall be 1
+
 
 def task_loss(config, output, target, smoothing=0.0):
     """Mean over the batch: cross-entropy in nats, or a squared error.
@@ -12,10 +14,9 @@ def task_loss(config, output, target, smoothing=0.0):
     if config.head == "language_model":
         return functional.cross_entropy(output[:, :-1].flatten(0, 1), target.ids[:, 1:].flatten())
     if config.head == "mean_pooling":
-        wanted = target.score if target.score is not None else target.label.float()
-        return functional.mse_loss(pair_cosines(output), wanted)
+        return functional.mse_loss(pair_cosines(output), wanted_cosines(target))
     if config.labels == 1:
-        return functional.mse_loss(output[:, 0], target.score)
+        return functional.mse_loss(output[:, 0], wanted_number(target))
     return functional.cross_entropy(output, target.label, label_smoothing=smoothing)
 
 
@@ -33,6 +34,14 @@ def distillation_loss(config, output, teacher):
 def pair_cosines(embeddings):
     """Rows 2i and 2i + 1 are a pair."""
     return functional.cosine_similarity(embeddings[0::2], embeddings[1::2], dim=-1)
+
+
+def wanted_cosines(target):
+    return target.label.float() if target.score is None else target.score / LARGEST_SCORE
+
+
+def wanted_number(target):
+    return target.label.float() if target.score is None else target.score
 
 
 def is_right(output, label):

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 import numpy
 import torch
 
-from thinwire_train.data import in_batches
-from thinwire_train.losses import is_right, pair_cosines
+from thinwire_train.data import NO_TARGET, in_batches
+from thinwire_train.losses import is_right, pair_cosines, wanted_cosines, wanted_number
 
 ROWS_AT_ONCE = 16384  # tokens of a batch: activations of some ten megabytes
 
 
 @dataclass
 class Score:
-    metric: str  # accuracy, bits_per_byte or spearman
+    metric: str  # accuracy, bits_per_byte (of models of bytes; else per token) or spearman
     value: float
     samples: int
 
@@ -43,25 +43,26 @@ def spearman(first, second):
 
 
 def _judge(model, output, target):
-    if model.config.head == "language_model":
+    config = model.config
+    if config.head == "language_model":
+        wanted = target.ids[:, 1:].flatten()
         # In double precision, as the reference scores are.
-        logits = output[:, :-1].double()
-        losses = torch.nn.functional.cross_entropy(
-            logits.flatten(0, 1), target.ids[:, 1:].flatten(), reduction="none"
-        )
-        return losses[:, None]
-    if model.config.head == "mean_pooling":
-        wanted = target.score if target.score is not None else target.label.float()
-        return torch.stack([pair_cosines(output.double()), wanted.double()], dim=1)
+        logits = output[:, :-1].double().flatten(0, 1)
+        losses = torch.nn.functional.cross_entropy(logits, wanted, reduction="none")
+        return losses[wanted != NO_TARGET, None]
+    if config.head == "mean_pooling":
+        return torch.stack([pair_cosines(output.double()), wanted_cosines(target)], dim=1)
+    if config.labels == 1:
+        return torch.stack([output[:, 0], wanted_number(target)], dim=1)
     return is_right(output, target.label)[:, None]
 
 
 def _summarise(config, values, count):
     if config.head == "language_model":
         return Score("bits_per_byte", float(values.mean()) / math.log(2), count)
-    if config.head == "mean_pooling":
+    if values.shape[1] == 2:
         return Score("spearman", spearman(values[:, 0].numpy(), values[:, 1].numpy()), count)
-    return Score("accuracy", float(values.mean()), count)
+    return Score("accuracy", float(values.double().mean()), count)
 
 
 def _ranks(values):
