@@ -29,6 +29,8 @@ def test_every_tensor_survives_reading_and_writing(tiny, tmp_path):
     assert written.keys() == given.keys()
     for name, tensor in given.items():
         assert torch.equal(written[name], tensor), name
+    modes = {path.stat().st_mode for path in (tmp_path / "copy").iterdir()}
+    assert len(modes) == 1  # who may read one file may read all
 
 
 def test_an_encoder_without_head_gives_embeddings_and_keeps_its_unused_pooler(tmp_path):

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from thinwire_train.config import read_config
 from thinwire_train.errors import InputError
 from thinwire_train.models import Transformer
+from thinwire_train.tensor_file import write_tensors
 
 PREFIXES = {"vit": "vit.", "bert": "bert.", "gpt2": "transformer."}
 # What a reader of the new folder needs beside the weights.
@@ -132,11 +133,7 @@ def write_checkpoint(checkpoint, folder):
         for name in COPIED_FILES:
             if (checkpoint.folder / name).is_file():
                 shutil.copyfile(checkpoint.folder / name, folder / name)
-    tensors = to_hugging_face(checkpoint)
-    # In one step, so that a reader never sees half a file.
-    part = folder / "model.safetensors.part"
-    save_file(tensors, part, metadata={"format": "pt"})
-    part.replace(folder / "model.safetensors")
+    write_tensors(folder / "model.safetensors", to_hugging_face(checkpoint), {"format": "pt"})
 
 
 def to_hugging_face(checkpoint):

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from thinwire_train.codebook import Codebook
 from thinwire_train.errors import InputError
 from thinwire_train.hierarchy import build_hierarchy, default_levels
+from thinwire_train.tensor_file import write_tensors
 from thinwire_train.trace import coded_exchanges
 
 
@@ -60,10 +61,8 @@ def write_codebooks(path, method, books, metadata):
         for group in range(book.groups):
             name = codebook_name(method, int(exchange), group, book.groups)
             tensors[name] = book.codewords[group].detach().to(torch.float32).contiguous().clone()
-    path = Path(path)
-    part = path.with_name(path.name + ".part")
-    save_file(tensors, part, metadata={name: str(value) for name, value in metadata.items()})
-    part.replace(path)
+    texts = {name: str(value) for name, value in metadata.items()}
+    write_tensors(Path(path), tensors, texts)
 
 
 def _prefix(method, exchange):
