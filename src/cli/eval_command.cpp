@@ -38,7 +38,7 @@ constexpr const char* kUsage =
     "examples:\n"
     "  thinwire eval --model FOLDER --data test.safetensors         (one device: the reference)\n"
     "  thinwire eval --model FOLDER --data test.safetensors --strategy prism --devices 2,3 \\\n"
-    "                --compression-rate 2..8 --scaling on,off --agreement --json prism.jsonl\n"
+    "                --compression-rate 2..8 --scaling on,off --agreement on --json prism.jsonl\n"
     "  thinwire eval --model FOLDER --data pairs.safetensors --samples 1000..2999 --devices 2 \\\n"
     "                --strategy trace-b,trace-nb --codebook FILE --level 0..4 --json "
     "trace.jsonl\n\n"
