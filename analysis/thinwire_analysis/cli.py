@@ -1,15 +1,16 @@
-"""python -m thinwire_analysis prism|trace|validation|scale --results DIR --out DIR"""
+"""python -m thinwire_analysis prism|trace|validation|scale|accuracy --results DIR --out DIR"""
 
 import argparse
 import sys
 from pathlib import Path
 
-from thinwire_analysis import prism, scale, trace, validation
+from thinwire_analysis import accuracy, prism, scale, trace, validation
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.records import load_schema
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DEFAULT_PUBLISHED = REPOSITORY / "results" / "published" / "prism.json"
+DEFAULT_REFERENCES = REPOSITORY / "experiments" / "accuracy" / "references.json"
 DEFAULT_SCHEMA = REPOSITORY / "schema" / "thinwire.result-1.schema.json"
 
 
@@ -24,6 +25,11 @@ def main(arguments=None):
             paper, found = validation, validation.judge(
                 options.results, load_schema(options.schema)
             )
+        elif options.command == "accuracy":
+            paper, found = accuracy, accuracy.judge(
+                options.results, options.references, options.published,
+                load_schema(options.schema),
+            )  # fmt: skip
         elif options.command == "scale":
             paper, found = scale, scale.reproduce(options.results)
         else:
@@ -48,6 +54,15 @@ def _parser():
     )
     _add(commands, "trace")
     _add(commands, "validation", "judge and report the study of experiments/validation")
+    command = _add(commands, "accuracy", "judge and report the study of experiments/accuracy.sh")
+    command.add_argument(
+        "--references", type=Path, default=DEFAULT_REFERENCES,
+        help="scores of single devices by task",
+    )  # fmt: skip
+    command.add_argument(
+        "--published", type=Path, default=DEFAULT_PUBLISHED.parent,
+        help="folder with the papers' cells",
+    )  # fmt: skip
     study = commands.add_parser("scale", help="tables and figures of experiments/scale")
     _add_places(study)
     return parser

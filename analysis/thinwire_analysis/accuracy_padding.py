@@ -1,0 +1,95 @@
+"""Does PRISM's flat accuracy at CR = 128 come from padding? Padded inputs beside packed ones."""
+
+import pandas as pd
+
+from thinwire_analysis.accuracy_format import (
+    NONE,
+    change_text,
+    metric_name,
+    row_text,
+)
+
+
+def padding_table(task, scores_of):
+    """One row a data file and P: where real tokens end, and what PRISM loses.
+
+    scores_of: (prism row, single row) -> (difference, low, high), paired
+    task.lengths: [{data, devices, positions, sequences, past, samples_past, samples}], where
+    `past` counts the sequences whose real tokens reach past device 0
+    """
+    rows = task.part("padding", "prism", "exact")
+    shares = {(entry["data"], entry["devices"]): entry for entry in task.lengths}
+    made = []
+    chosen = rows[(rows.strategy == "prism") & (rows.scaling == "on")]
+    for _, row in chosen.iterrows():
+        single = rows[(rows.strategy == "single") & (rows["data"] == row["data"])
+                      & (rows["first"] == row["first"]) & (rows["last"] == row["last"])]  # fmt: skip
+        share = shares.get((row["data"], row.devices))
+        if single.empty or share is None:
+            continue
+        single = single.iloc[0]
+        made.append(
+            {
+                "data": row["data"],
+                "positions": share["positions"],
+                "P": row.devices,
+                "CR": f"{row.cr:.3g}",
+                "pairs": row.samples,
+                "sequences past device 0": _share(share["past"], share["sequences"]),
+                "pairs with one": _share(share["samples_past"], share["samples"]),
+                f"single device, {metric_name(row.metric)}": row_text(single),
+                "prism": row_text(row),
+                "prism - single": change_text(row.metric, *scores_of(row, single)),
+            }
+        )
+    return pd.DataFrame(made)
+
+
+def padding_finding(table):
+    """Sentences that say what the table shows; nothing without a padded and a packed file."""
+    if table.empty:
+        return ""
+    hidden = table[table["sequences past device 0"].map(_number) < 1]
+    reached = table[table["sequences past device 0"].map(_number) > 99]
+    if hidden.empty or reached.empty:
+        return ""
+    return (
+        f"Where padding keeps the real tokens on device 0 ({_listed(hidden)}), PRISM changes the "
+        f"score by {_listed_changes(hidden)}; on the same sentences without padding, where both "
+        f"devices hold real tokens, by {_listed_changes(reached)}. "
+        + _verdict(hidden, reached)
+    )
+
+
+def _verdict(hidden, reached):
+    flat = all(_includes_zero(text) for text in hidden["prism - single"])
+    lossy = any(not _includes_zero(text) for text in reached["prism - single"])
+    if flat and lossy:
+        return (
+            "A flat score at a high rate of compression is thus what padding gives: the means that "
+            "cross the link stand for padding, which attention does not see."
+        )
+    return "The two cannot be told apart on these samples."
+
+
+def _includes_zero(text):
+    if "[" not in text:
+        return False
+    low, high = (float(part) for part in text.split("[")[1].rstrip("]").split(", "))
+    return low <= 0 <= high
+
+
+def _share(part, whole):
+    return f"{100 * part / whole:.1f} %" if whole else NONE
+
+
+def _number(text):
+    return float(text.split()[0]) if text != NONE else float("nan")
+
+
+def _listed(rows):
+    return ", ".join(f"P = {r.P} of {r.positions} positions" for r in rows.itertuples())
+
+
+def _listed_changes(rows):
+    return ", ".join(rows["prism - single"])
