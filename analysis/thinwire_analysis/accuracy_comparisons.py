@@ -82,11 +82,11 @@ def compare(task, frame, scores, orderings=None):
     frame: rows of scored_frame   scores: {id: PointScores}
     A pair counts when both points have scores of the same samples.
     """
-    found = []
+    found, resampled = [], _Resampled(scores)
     for ordering in orderings or ORDERINGS:
         pairs = [pair for pair in ordering.pairs(frame) if _comparable(pair, scores)]
         if pairs:
-            found.append(_finding(task, ordering, pairs, scores))
+            found.append(_finding(task, ordering, pairs, resampled))
     return found
 
 
@@ -95,9 +95,25 @@ def paired_change(row, single, scores):
     change = row.value - single.value
     if not _comparable((row, single, ""), scores):
         return change, np.nan, np.nan
-    weights = resampled_weights(len(scores[row.id]))
-    ours, theirs = (metric_values(row.metric, scores[r.id], weights) for r in (row, single))
-    return _interval(ours - theirs)
+    resampled = _Resampled(scores)
+    return _interval(resampled(row) - resampled(single))
+
+
+class _Resampled:
+    """Values of points over the same resamples, each computed once."""
+
+    def __init__(self, scores):
+        self._scores = scores
+        self._weights, self._values = {}, {}
+
+    def __call__(self, row):
+        if row.id not in self._values:
+            scores = self._scores[row.id]
+            if len(scores) not in self._weights:
+                self._weights[len(scores)] = resampled_weights(len(scores))
+            weights = self._weights[len(scores)]
+            self._values[row.id] = metric_values(row.metric, scores, weights)
+        return self._values[row.id]
 
 
 def _comparable(pair, scores):
@@ -106,18 +122,10 @@ def _comparable(pair, scores):
     return {better.id, worse.id} <= set(scores) and all(better[key] == worse[key] for key in same)
 
 
-def _finding(task, ordering, pairs, scores):
+def _finding(task, ordering, pairs, resampled):
     metric = pairs[0][0].metric
     sign = 1.0 if is_rising(metric) else -1.0
-    values, weights = {}, {}
-    differences = []
-    for better, worse, _ in pairs:
-        for row in (better, worse):
-            if row.id not in values:
-                count = len(scores[row.id])
-                weights.setdefault(count, resampled_weights(count))
-                values[row.id] = metric_values(metric, scores[row.id], weights[count])
-        differences.append(sign * (values[better.id] - values[worse.id]))
+    differences = [sign * (resampled(better) - resampled(worse)) for better, worse, _ in pairs]
     comparisons = [
         Comparison(ordering, place, better, worse, *_interval(difference))
         for (better, worse, place), difference in zip(pairs, differences)

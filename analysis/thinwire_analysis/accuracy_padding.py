@@ -9,6 +9,9 @@ from thinwire_analysis.accuracy_format import (
     row_text,
 )
 
+# Percent of the sequences whose real tokens reach past device 0.
+HIDDEN_BELOW, REACHED_ABOVE = 5, 95
+
 
 def padding_table(task, scores_of):
     """One row a data file and P: where real tokens end, and what PRISM loses.
@@ -49,8 +52,8 @@ def padding_finding(table):
     """Sentences that say what the table shows; nothing without a padded and a packed file."""
     if table.empty:
         return ""
-    hidden = table[table["sequences past device 0"].map(_number) < 1]
-    reached = table[table["sequences past device 0"].map(_number) > 99]
+    hidden = table[table["sequences past device 0"].map(_number) < HIDDEN_BELOW]
+    reached = table[table["sequences past device 0"].map(_number) > REACHED_ABOVE]
     if hidden.empty or reached.empty:
         return ""
     return (
