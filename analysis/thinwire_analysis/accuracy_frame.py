@@ -98,7 +98,7 @@ def _agreement(found):
     low, high = found.get("change_interval_95") or (np.nan, np.nan)
     return {
         "top1": _number(found, "top1"),
-        "lost_margin": _number(found, "lost_margin"),
+        "lost_margin": _number(found, "largest_lost_margin"),
         "kl": _number(found, "kl_divergence"),
         "output_cosine": _number(found, "output_cosine"),
         "hidden_cosine": min(found.get("hidden_cosine") or [np.nan]),

@@ -1,7 +1,7 @@
 """Scores of single samples: metrics of resampled sets, for paired comparisons of points.
 
 A file that `thinwire eval --scores` wrote has one JSON line a point: its id and a list a column
-(COLUMNS below), one entry a sample.
+(those of COLUMNS), one entry a sample.
 """
 
 import json
@@ -23,6 +23,9 @@ COLUMNS = {
     "bits_per_character": ("loss", "characters"),
     "perplexity": ("loss", "predictions"),
 }
+KNOWN = {name for names in COLUMNS.values() for name in names}
+# In a text of bytes every prediction is of one.
+SAME_FOR_BYTES = {"bytes": "predictions"}
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class PointScores:
 
     def column(self, name):
         """An array of the column. Raises InputError when the point has none."""
+        name = name if name in self.columns else SAME_FOR_BYTES.get(name, name)
         if name not in self.columns:
             raise InputError(f"scores without {name} (they have {', '.join(self.columns)})")
         return self.columns[name]
@@ -50,11 +54,11 @@ def load_scores(path):
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         try:
             read = json.loads(line)
-            columns = {k: np.asarray(v, dtype=float) for k, v in read.items() if isinstance(v, list)}
+            columns = {name: np.asarray(read[name], float) for name in KNOWN if name in read}
             if not columns or len({len(values) for values in columns.values()}) != 1:
                 raise ValueError("lists of one length, one a column, are needed")
             found[read["id"]] = PointScores(columns)
-        except (ValueError, KeyError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{path}, line {number}: no scores of a point ({error})") from error
     return found
 
