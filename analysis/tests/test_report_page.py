@@ -219,3 +219,39 @@ def test_the_command_runs_from_the_repositorys_root_without_a_python_path():
 
     assert ran.returncode == 0, ran.stderr
     assert "python -m analysis.report results/ -o report.html" in ran.stdout
+
+
+def evaluated(strategy, devices, ratio, value, **more):
+    """A record of `thinwire eval`: scored, without times."""
+    made = scored(strategy, devices, ratio, value, **more)
+    made["time"] = None
+    made["spec"] |= {"data": "test.safetensors", "samples": [100, 199]}
+    made["accuracy"]["bits_per_inference"] = 0 if devices == 1 else 1e6 / ratio
+    return made
+
+
+def test_scores_without_times_fill_figures_over_ratio_and_bits(build):
+    records = [evaluated("single", 1, 1.0, 0.9), evaluated("prism", 2, 10.0, 0.8, segments=10),
+               evaluated("prism", 2, 5.0, 0.85, segments=20)]  # fmt: skip
+
+    page = build({"a.jsonl": records})
+
+    titles = [title for title in headings(page) if title.startswith("Accuracy over")]
+    assert titles == [
+        f"Accuracy over {what}: vit-base-16 · test.safetensors · 100 samples from 100 · accuracy"
+        for what in ("the compression ratio", "bits")
+    ]
+    assert "accuracy 0.85" in page
+
+
+def test_records_of_other_samples_have_a_figure_of_their_own(build):
+    records = [evaluated("prism", 2, ratio, 0.8, segments=segments)
+               for ratio, segments in ((10.0, 10), (5.0, 20))]  # fmt: skip
+    other = [evaluated("prism", 3, ratio, 0.8, segments=segments)
+             for ratio, segments in ((10.0, 10), (5.0, 20))]  # fmt: skip
+    for made in other:
+        made["spec"]["samples"] = [0, 99]
+
+    page = build({"a.jsonl": records + other})
+
+    assert sum(title.startswith("Accuracy over bits") for title in headings(page)) == 2

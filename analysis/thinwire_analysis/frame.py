@@ -17,14 +17,18 @@ def links_frame(records):
     p50_s, p10_s, p90_s of the latency, compute_p50_s, wait_p50_s, hidden_p50_s, skew_p50_s,
     formula_s (nominal communication), samples, total_flops, block_flops, max_device_flops,
     exchanges, bits_per_exchange, bits_per_inference (both nominal, one device), compression_rate,
-    and of a scored record accuracy with accuracy_low, accuracy_high (95 %) and its metric.
+    and of a scored record accuracy with accuracy_low, accuracy_high (95 %), its metric and
+    sent_bits (of all devices, mean over samples). Records without times have no row.
     """
     rows = [
-        link_row(record, index)
-        for record in records
-        for index in range(len(record["time"]["links"]))
+        link_row(record, index) for record in records for index in range(len(links_of(record)))
     ]
     return pd.DataFrame(rows)
+
+
+def links_of(record):
+    """The link settings of a record's times; none of a record without times (`thinwire eval`)."""
+    return (record["time"] or {}).get("links") or []
 
 
 def strategy_label(spec):
@@ -43,11 +47,25 @@ def strategy_label(spec):
 
 def link_row(record, index):
     """A dict with a record's row for its link setting number `index`."""
-    spec, traffic, operations = spec_of(record), record["traffic"], record["operations"]
     link = record["time"]["links"][index]
-    segments = int(spec.get("segments") or 0) if spec["strategy"] == "prism" else 0
     formula = record["time"].get("nominal_communication_s") or [None] * (index + 1)
     rate = _first_rate(link["link"]["rate_bit_per_s"])
+    return {
+        **point_row(record),
+        "topology": link["link"]["topology"],
+        "link_latency_s": link["link"].get("latency_s", 0.0),
+        "rate_mbps": np.nan if rate is None else rate / BITS_PER_MBIT,
+        **_spread("", link["latency_s"]),
+        **{f"{part}_p50_s": _median(link, f"{part}_s") for part in TIME_PARTS},
+        "formula_s": formula[index],
+        "samples": len(link["latency_s"]["samples"]),
+    }
+
+
+def point_row(record):
+    """A dict with what of a record's row no link has a part in; records without times have it."""
+    spec, traffic, operations = spec_of(record), record["traffic"], record["operations"]
+    segments = int(spec.get("segments") or 0) if spec["strategy"] == "prism" else 0
     return {
         "source": record["source"],
         "clock": spec.get("clock"),
@@ -61,13 +79,6 @@ def link_row(record, index):
         "repeat": int(spec.get("repeat") or 0),
         "scaling": spec.get("scaling", "on"),
         "label": strategy_label(spec),
-        "topology": link["link"]["topology"],
-        "link_latency_s": link["link"].get("latency_s", 0.0),
-        "rate_mbps": np.nan if rate is None else rate / BITS_PER_MBIT,
-        **_spread("", link["latency_s"]),
-        **{f"{part}_p50_s": _median(link, f"{part}_s") for part in TIME_PARTS},
-        "formula_s": formula[index],
-        "samples": len(link["latency_s"]["samples"]),
         "total_flops": operations["total_flops"],
         "block_flops": operations.get("block_flops"),
         "max_device_flops": max(operations["device_flops"]),
@@ -81,13 +92,15 @@ def link_row(record, index):
 
 def _accuracy(score):
     if score is None:
-        return {"metric": None, "accuracy": np.nan, "accuracy_low": np.nan, "accuracy_high": np.nan}
+        missing = ("accuracy", "accuracy_low", "accuracy_high", "sent_bits")
+        return {"metric": None, **dict.fromkeys(missing, np.nan)}
     low, high = score["interval_95"]
     return {
         "metric": score["metric"],
         "accuracy": score["value"],
         "accuracy_low": low,
         "accuracy_high": high,
+        "sent_bits": score.get("bits_per_inference", np.nan),
     }
 
 

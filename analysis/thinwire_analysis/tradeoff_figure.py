@@ -55,6 +55,32 @@ def draw_accuracy(frame, title, path):
         _name(axes[0], frame, counts)
 
 
+def draw_accuracy_over_bits(frame, title, path):
+    """Accuracy with its 95 % interval over the bits that all devices send, one metric."""
+    counts = sorted(frame.devices.unique())
+    with panels(path, title, 1, size=(7, 4.4)) as (axis,):
+        single = frame[frame.strategy == "single"]
+        if not single.empty:
+            axis.axhline(
+                float(single.accuracy.iloc[0]), color=palette.SINGLE, linestyle="--",
+                linewidth=1.3, label="single device",
+            )  # fmt: skip
+        split = frame[(frame.strategy != "single") & (frame.sent_bits > 0)]
+        for (strategy, devices), points in split.groupby(["strategy", "devices"], sort=False):
+            reach = [points.accuracy - points.accuracy_low, points.accuracy_high - points.accuracy]
+            axis.errorbar(
+                points.sent_bits.to_numpy(), points.accuracy.to_numpy(),
+                [part.clip(lower=0).tolist() for part in reach], linestyle="none",
+                color=palette.colour(strategy), marker=_marker(devices, counts), markersize=5,
+                elinewidth=0.8, capsize=2,
+            )  # fmt: skip
+        use_log_scale(axis, "x")
+        axis.set_xlabel("bits sent by all devices in one inference")
+        axis.set_ylabel(frame.metric.iloc[0].replace("_", " "))
+        axis.grid(alpha=0.3)
+        _name(axis, split.assign(compression_rate=1.0), counts)
+
+
 def _curves(frame, counts):
     """(points by falling bits, Style) of each strategy and P; the marker tells P apart."""
     split = frame[(frame.strategy != "single") & (frame.compression_rate > 0)]

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from thinwire_analysis.html_report.groups import formula_groups, name_by_formula, name_curves, timed_groups
+from thinwire_analysis.html_report.groups import (
+    formula_groups,
+    name_by_formula,
+    name_curves,
+    scored_groups,
+    timed_groups,
+)
 from thinwire_analysis.latency_figure import draw_latency, draw_latency_bars, split_counts
 from thinwire_analysis.rates import rate_text, reference_rate
 from thinwire_analysis.timeline_figure import draw_timelines, load_events
@@ -16,7 +22,7 @@ from thinwire_analysis.trace_figures import (
     draw_communication,
     draw_compression,
 )
-from thinwire_analysis.tradeoff_figure import draw_accuracy, draw_speedup
+from thinwire_analysis.tradeoff_figure import draw_accuracy, draw_accuracy_over_bits, draw_speedup
 
 MOST_PANELS = 6
 MOST_BARS = 50  # a panel; more are drawn as curves
@@ -41,7 +47,9 @@ def folder_figures(folder, published):
     timed, by_formula = timed_groups(done), formula_groups(done)
     found = [latency_figure(group, published) for group in timed]
     found += [speedup_figure(group) for group in timed]
-    found += [accuracy_figure(group) for group in timed]
+    scored = scored_groups(done)
+    found += [accuracy_figure(group) for group in scored]
+    found += [bits_figure(group) for group in scored]
     found += [communication_figure(group) for group in by_formula]
     found += [breakdown_figure(group) for group in timed]
     found += [compression_figure(done), timeline_figure(folder.timelines)]
@@ -103,23 +111,43 @@ def accuracy_figure(group):
     split = frame[(frame.strategy != "single") & (frame.compression_rate > 0)]
     if split.empty:
         return None
+    table = scores_table(frame)
+    return Figure(
+        "accuracy", f"Accuracy over the compression ratio: {group.title}",
+        "The metric over all scored samples; error bars are its 95 % interval.",
+        lambda sheet: draw_accuracy(frame, group.title, sheet), table,
+    )  # fmt: skip
+
+
+def bits_figure(group):
+    """Accuracy over what all devices send, where records count it (`thinwire eval`)."""
+    frame = group.frame[group.frame.accuracy.notna() & (group.frame.devices > 1)]
+    if (frame.sent_bits > 0).sum() < 2:
+        return None
+    return Figure(
+        "bits", f"Accuracy over bits: {group.title}",
+        "The metric over all scored samples against the bits that all devices send in one "
+        "inference, headers and padding included; error bars are the metric's 95 % interval.",
+        lambda sheet: draw_accuracy_over_bits(group.frame, group.title, sheet),
+        scores_table(group.frame),
+    )  # fmt: skip
+
+
+def scores_table(frame):
+    """A figure's scores with their intervals."""
     points = frame.drop_duplicates(["label", "devices"])
-    table = pd.DataFrame(
+    return pd.DataFrame(
         {
             "strategy": points.label,
             "P": points.devices,
             "CR": points.compression_rate.map(plain),
+            "bits": points.sent_bits.map(plain),
             "metric": points.metric,
             "value": points.accuracy.map("{:.4g}".format),
             "95 % from": points.accuracy_low.map("{:.4g}".format),
             "95 % to": points.accuracy_high.map("{:.4g}".format),
         }
     )
-    return Figure(
-        "accuracy", f"Accuracy over the compression ratio: {group.title}",
-        "The metric over all scored samples; error bars are its 95 % interval.",
-        lambda sheet: draw_accuracy(frame, group.title, sheet), table,
-    )  # fmt: skip
 
 
 def communication_figure(group):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from thinwire_analysis.frame import link_row, strategy_label
+from thinwire_analysis.frame import link_row, links_of, point_row, strategy_label
 from thinwire_analysis.records import spec_of
 
 # What a figure's title says, what its axes and curves say anyway, and what only tells how long or
@@ -17,6 +17,7 @@ SAID_ELSEWHERE = {
     "model_fingerprint", "device_gflops", "compression_rate", "segments", "groups", "index_bits",
 }  # fmt: skip
 SAID_BY_LABEL = {"trace-b": {"active_codewords", "codewords", "level"}}
+SAME_SAMPLES = {"data", "data_fingerprint", "samples", "metric", "agreement", "level", "codewords"}
 POINT = ["label", "devices", "rate_mbps"]
 TIMES = ["p50_s", "compute_p50_s", "wait_p50_s", "hidden_p50_s", "skew_p50_s"]
 
@@ -39,11 +40,44 @@ def formula_groups(records):
     return _groups(records, _formula_key, _formula_title)
 
 
+def scored_groups(records):
+    """Groups whose scores can be compared: one model, the same samples, one metric."""
+    shared = {}
+    for record in records:
+        if record.get("accuracy"):
+            shared.setdefault(_scored_key(record), []).append(record)
+    return [Group(_scored_title(*key), _scored_frame(found)) for key, found in shared.items()]
+
+
+def _scored_key(record):
+    spec, score = spec_of(record), record["accuracy"]
+    samples = spec.get("samples")
+    return (
+        spec["model"], spec.get("data"), tuple(samples) if samples else None, score["samples"],
+        score["metric"],
+    )  # fmt: skip
+
+
+def _scored_title(model, data, samples, count, metric):
+    parts = [model, data, f"{count} samples" + (f" from {samples[0]}" if samples else "")]
+    return " · ".join([*filter(None, parts), metric.replace("_", " ")])
+
+
+def _scored_frame(records):
+    rows = [{**point_row(record), "spec": _scored_spec(record)} for record in records]
+    return name_curves(pd.DataFrame(rows))
+
+
+def _scored_spec(record):
+    """What a point of an evaluation may differ in; all of a group have one set of samples."""
+    return {k: v for k, v in spec_of(record).items() if k not in SAME_SAMPLES}
+
+
 def _groups(records, key_of, title_of):
     shared = {}
     for record in records:
-        for index, link in enumerate(record["time"]["links"]):
-            key = key_of(record, link["link"])
+        for index, link in enumerate(entry["link"] for entry in links_of(record)):
+            key = key_of(record, link)
             shared.setdefault(key, []).append((record, index))
     return [Group(title_of(*key), _frame(points)) for key, points in shared.items()]
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from thinwire_analysis.environment import flat
 from thinwire_analysis.errors import InputError
+from thinwire_analysis.frame import links_of
 from thinwire_analysis.html_report.catalogue import plain
 from thinwire_analysis.html_report.groups import curve_labels, timed_groups
 from thinwire_analysis.latency import cuts_table
@@ -31,35 +32,45 @@ def records_table(folder):
     header = [
         "file", "model", "strategy and options", "P", "clock", "link", "p50 (ms)", "p10 (ms)",
         "p90 (ms)", "compute (ms)", "waiting (ms)", "hidden (ms)", "bits a device", "CR", "samples",
-        "status",
+        "score", "status",
     ]  # fmt: skip
     rows = []
     for file, records in folder.sweeps.items():
         done = [record for record in records if record["status"] == "ok"]
         for record, label in zip(done, curve_labels(list(map(spec_of, done)))):
-            rows += [_record_row(file, record, label, link) for link in record["time"]["links"]]
+            rows += [_record_row(file, record, label, link) for link in links_of(record) or [None]]
     return Table(
         "Every record", header, rows,
         note="One row a record and link setting. Bits: nominal, published by one device in one "
-        "inference.",
+        "inference. A record of `thinwire eval` has no times; its samples are those it scored.",
     )  # fmt: skip
 
 
 def _record_row(file, record, label, link):
     spec, traffic = spec_of(record), record["traffic"]
-    samples = link["latency_s"]["samples"]
-    low, high = np.percentile(samples, [10, 90]) if samples else [link["latency_s"]["p50"]] * 2
-    times = [link["latency_s"]["p50"], low, high]
-    times += [link.get(f"{part}_s", {}).get("p50") for part in ("compute", "wait", "hidden")]
+    times, count = _times(link)
+    score = record.get("accuracy")
+    if link is None:
+        count = score["samples"] if score else 0
     if spec.get("repeat"):
         label += f", repeat {spec['repeat']}"
     return [
         file.removesuffix(".jsonl"), spec["model"], label, str(spec["devices"]),
         record["source"] if record["source"] == "predicted" else str(spec.get("clock") or "–"),
-        _link_text(link["link"]), *(plain(None if s is None else 1e3 * s) for s in times),
+        _link_text(link["link"]) if link else "–", *(plain(None if s is None else 1e3 * s) for s in times),
         plain(traffic.get("nominal_bits_per_inference")), plain(traffic.get("compression_rate")),
-        str(len(samples)), record["status"],
+        str(count), f"{score['metric']} {score['value']:.4g}" if score else "–", record["status"],
     ]  # fmt: skip
+
+
+def _times(link):
+    """([p50, p10, p90, compute, waiting, hidden] in seconds, number of samples); of no link None."""
+    if link is None:
+        return [None] * 6, 0
+    samples = link["latency_s"]["samples"]
+    low, high = np.percentile(samples, [10, 90]) if samples else [link["latency_s"]["p50"]] * 2
+    parts = [link.get(f"{part}_s", {}).get("p50") for part in ("compute", "wait", "hidden")]
+    return [link["latency_s"]["p50"], low, high, *parts], len(samples)
 
 
 def _link_text(link):
