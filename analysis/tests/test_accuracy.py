@@ -263,8 +263,8 @@ def test_padding_is_told_from_compression(tmp_path, folder):
     write_lines(place / "padding.jsonl", [record for record, _ in made])
     write_lines(place / "padding.scores", [line for _, line in made])
     shares = [
-        {"data": data, "devices": 2, "positions": positions, "sequences": 400, "past": past,
-         "samples": 200, "samples_past": past // 2}
+        {"data": data, "first": 1000, "last": 1199, "devices": 2, "positions": positions,
+         "sequences": 400, "past": past, "samples": 200, "samples_past": past // 2}
         for data, positions, past in (("padded", 64, 4), ("packed", 14, 400))
     ]  # fmt: skip
     (place / "padding.json").write_text(json.dumps(shares))

@@ -17,24 +17,24 @@ def padding_table(task, scores_of):
     """One row a data file and P: where real tokens end, and what PRISM loses.
 
     scores_of: (prism row, single row) -> (difference, low, high), paired
-    task.lengths: [{data, devices, positions, sequences, past, samples_past, samples}], where
-    `past` counts the sequences whose real tokens reach past device 0
+    task.lengths: what padded_inputs.lengths found of the same samples
     """
     rows = task.part("padding", "prism", "exact")
-    shares = {(entry["data"], entry["devices"]): entry for entry in task.lengths}
+    places = ("data", "devices", "first", "last")
+    shares = {tuple(entry[name] for name in places): entry for entry in task.lengths}
     made = []
     chosen = rows[(rows.strategy == "prism") & (rows.scaling == "on")]
     for _, row in chosen.iterrows():
         single = rows[(rows.strategy == "single") & (rows["data"] == row["data"])
                       & (rows["first"] == row["first"]) & (rows["last"] == row["last"])]  # fmt: skip
-        share = shares.get((row["data"], row.devices))
+        share = shares.get(tuple(row[name] for name in places))
         if single.empty or share is None:
             continue
         single = single.iloc[0]
         made.append(
             {
                 "data": row["data"],
-                "positions": share["positions"],
+                "positions": f"{share['positions']:.3g}",
                 "P": row.devices,
                 "CR": f"{row.cr:.3g}",
                 "pairs": row.samples,

@@ -19,6 +19,10 @@ How to read this:
   or `does not hold` where its interval leaves out zero, and is `undecided` where it does not.
 - Models are as trained for one device: nothing is finetuned for any strategy. Codebooks are trained
   on the calibration sets with the backbone frozen.
+- ASTRA has no levels: at each K it has a codebook of its own, trained for that K, where trace's
+  levels are nested in one codebook of 1,024.
+- A sentence with fewer tokens than devices runs on as many devices as it has tokens; with fewer
+  rows than means, a device sends its rows.
 - Bits are all that the devices of one inference send, headers and padding included, each message
   once; the mean over samples.
 - The papers' cells are of other models on other data, finetuned in TRACE and partly in PRISM; only

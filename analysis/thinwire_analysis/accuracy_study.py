@@ -7,7 +7,7 @@
   <task>/variants.jsonl    trace-b with codebooks of other hierarchies and updates
   <task>/padding.jsonl     padded inputs beside packed ones
   <task>/latency.jsonl     times of the same points by `thinwire predict`
-  <task>/padding.json      lengths of the inputs (experiments/accuracy/lengths.py)
+  <task>/padding.json      how far real tokens reach (padded_inputs.py)
   <task>/codebooks/*.args  the options that a codebook was trained with
 Every part but `reference` may be absent; <part>.scores beside it has the scores of single samples.
 """
@@ -32,7 +32,7 @@ class Task:
 
     frame: rows of scored_frame with their `part`, one a point of a part
     scores: {id: PointScores}   records: {part: records}   latency: one row a predicted point
-    lengths: what lengths.py wrote, or []   trainings: {codebook file: its options, {name: value}}
+    lengths: what padded_inputs.py wrote, or []   trainings: {codebook file: its options, {name: value}}
     """
 
     name: str
