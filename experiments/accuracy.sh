@@ -5,7 +5,7 @@
 # codebooks, scores, writes tables, figures and a report, checks them.
 #
 # Models and data: $THINWIRE_SHARED or ../shared; without them small ones that PyPI packages carry
-# (experiments/prepare/newcomer.py), under build/study-data/.
+# (experiments/prepare/newcomer.sh), under build/study-data/.
 #
 # Usage: experiments/accuracy.sh [--quick] [--resume]
 #   --quick   a tenth of the samples in the grids, under results/accuracy-quick/
@@ -45,7 +45,7 @@ task() {
   name=$1 model=$2 calibration=$3 calibrated=$4 data=$5 scored=$6
   folder=$results/$name books=$results/$name/codebooks
   mkdir -p "$books"
-  [ "$resume" = yes ] || rm -f "$folder"/*.jsonl "$folder"/*.scores "$folder"/*.json
+  [ "$resume" = yes ] || rm -f "$folder"/*.{jsonl,scores,json,log}
   say "$name: $(basename "$model"), $(basename "$data") $scored"
 }
 
@@ -54,7 +54,7 @@ score() {
   local part=$1 file=$2 started=$SECONDS
   shift 2
   "$thinwire" eval "$@" --model "$model" --data "$file" \
-    --json "$folder/$part.jsonl" --scores "$folder/$part.scores" ||
+    --json "$folder/$part.jsonl" --scores "$folder/$part.scores" >>"$folder/$part.log" ||
     die "thinwire eval failed for $name $part"
   printf '%s %s: %d s\n' "$name" "$part" "$((SECONDS - started))"
 }
@@ -211,13 +211,13 @@ study_newcomer() {
   train_all -- trace-pictures variants-pictures
   grids pictures ""
 
-  task sentences "$made/minilm-l6" "$made/sentences_calib.safetensors" "$(calibrating 300)" \
-    "$made/sentences.safetensors" "$(range 0 200)"
+  task sentences "$made/minilm-l6" "$made/sentences_calib.safetensors" "$(calibrating 150)" \
+    "$made/sentences.safetensors" "$(range 0 80)"
   subspace=128
   score reference "$data"
   train_all -- trace-sentences variants-sentences
-  grids sentences 64
-  pad_study "" "$(range 0 60)" 256
+  grids sentences 90
+  pad_study "" "$(range 0 40)" 256
 }
 
 install_packages

@@ -224,7 +224,7 @@ def test_the_command_runs_from_the_repositorys_root_without_a_python_path():
 def evaluated(strategy, devices, ratio, value, **more):
     """A record of `thinwire eval`: scored, without times."""
     made = scored(strategy, devices, ratio, value, **more)
-    made["time"] = None
+    made["time"]["links"][0]["latency_s"] |= {"p50": None, "samples": []}
     made["spec"] |= {"data": "test.safetensors", "samples": [100, 199]}
     made["accuracy"]["bits_per_inference"] = 0 if devices == 1 else 1e6 / ratio
     return made
@@ -242,6 +242,13 @@ def test_scores_without_times_fill_figures_over_ratio_and_bits(build):
         for what in ("the compression ratio", "bits")
     ]
     assert "accuracy 0.85" in page
+
+
+def test_a_record_without_any_time_is_in_the_table(build):
+    made = evaluated("voltage", 2, 1.0, 0.9)
+    made["time"] = None
+
+    assert "accuracy 0.9<" in build({"a.jsonl": [made]})
 
 
 def test_records_of_other_samples_have_a_figure_of_their_own(build):

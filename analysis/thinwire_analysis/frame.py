@@ -27,8 +27,9 @@ def links_frame(records):
 
 
 def links_of(record):
-    """The link settings of a record's times; none of a record without times (`thinwire eval`)."""
-    return (record["time"] or {}).get("links") or []
+    """The link settings of a record's times; none where nothing was timed (`thinwire eval`)."""
+    links = (record["time"] or {}).get("links") or []
+    return [] if any(link["latency_s"]["p50"] is None for link in links) else links
 
 
 def strategy_label(spec):
