@@ -175,7 +175,7 @@ pad_study() {
 study_shared() {
   local models=$shared/models sets=$shared/data
   task cifar10 "$models/vit-cifar10" "$sets/cifar10_calib.safetensors" "$(calibrating 768)" \
-    "$sets/cifar10_test.safetensors" "$(range 0 1200)"
+    "$sets/cifar10_test.safetensors" "$(range 0 1500)"
   subspace=43 # a third of the width, as 256 of 768
   score reference "$data"
   train_all -- trace-pictures variants-pictures
