@@ -276,3 +276,13 @@ def test_padding_is_told_from_compression(tmp_path, folder):
         "padded": "1.0 %", "packed": "100.0 %",
     }  # fmt: skip
     assert "A flat score at a high rate of compression is thus what padding" in study.padding["sts"]
+
+
+def test_a_reference_without_a_record_of_its_samples_fails(folder, tmp_path):
+    entry = {"task": "sts", "metric": "spearman", "samples": 3000, "value": 0.8, "within": 0.002}
+    (tmp_path / "references.json").write_text(json.dumps({"references": [entry]}))
+
+    (found,) = failures(folder)
+    assert found == (
+        "FAIL  sts: spearman of the single device: no record of 3000 samples with it"
+    )

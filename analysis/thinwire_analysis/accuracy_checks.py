@@ -63,7 +63,8 @@ def check_references(tasks, references):
 def _reference(task, entry):
     rows = task.frame[(task.frame.strategy == "single") & (task.frame.samples == entry["samples"])]
     name = f"{task.name}: {entry['metric']} of the single device"
-    values = [v for v in rows.apply(_metric_of, axis=1, metric=entry["metric"]) if not np.isnan(v)]
+    values = [_metric_of(row, entry["metric"]) for _, row in rows.iterrows()]
+    values = [value for value in values if value is not None]
     if not values:
         return Check(name, False, f"no record of {entry['samples']} samples with it")
     away = abs(values[0] - entry["value"])
@@ -76,7 +77,7 @@ def _reference(task, entry):
 
 
 def _metric_of(row, metric):
-    return row.value if row.metric == metric else row.also.get(metric, np.nan)
+    return row.value if row.metric == metric else row.also.get(metric)
 
 
 def check_exact(task):

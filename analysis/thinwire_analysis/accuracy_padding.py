@@ -14,7 +14,7 @@ HIDDEN_BELOW, REACHED_ABOVE = 5, 95
 
 
 def padding_table(task, scores_of):
-    """One row a data file and P: where real tokens end, and what PRISM loses.
+    """One row a data file and P: where real tokens end, and what PRISM loses at its highest CR.
 
     scores_of: (prism row, single row) -> (difference, low, high), paired
     task.lengths: what padded_inputs.lengths found of the same samples
@@ -23,8 +23,8 @@ def padding_table(task, scores_of):
     places = ("data", "devices", "first", "last")
     shares = {tuple(entry[name] for name in places): entry for entry in task.lengths}
     made = []
-    chosen = rows[(rows.strategy == "prism") & (rows.scaling == "on")]
-    for _, row in chosen.iterrows():
+    chosen = rows[(rows.strategy == "prism") & (rows.scaling == "on")].sort_values("cr")
+    for _, row in chosen.drop_duplicates(list(places), keep="last").sort_index().iterrows():
         single = rows[(rows.strategy == "single") & (rows["data"] == row["data"])
                       & (rows["first"] == row["first"]) & (rows["last"] == row["last"])]  # fmt: skip
         share = shares.get(tuple(row[name] for name in places))
@@ -57,15 +57,16 @@ def padding_finding(table):
     if hidden.empty or reached.empty:
         return ""
     return (
-        f"Where padding keeps the real tokens on device 0 ({_listed(hidden)}), PRISM changes the "
-        f"score by {_listed_changes(hidden)}; on the same sentences without padding, where both "
-        f"devices hold real tokens, by {_listed_changes(reached)}. "
-        + _verdict(hidden, reached)
+        "Where padding keeps the real tokens on device 0, PRISM changes the score by "
+        f"{_changes(hidden)}. Without padding, where every device holds real tokens, by "
+        f"{_changes(reached)}. {_verdict(hidden, reached)}"
     )
 
 
 def _verdict(hidden, reached):
-    flat = all(_includes_zero(text) for text in hidden["prism - single"])
+    untouched = hidden[hidden["sequences past device 0"].map(_number) == 0]
+    judged = hidden if untouched.empty else untouched
+    flat = all(_includes_zero(text) for text in judged["prism - single"])
     lossy = any(not _includes_zero(text) for text in reached["prism - single"])
     if flat and lossy:
         return (
@@ -90,9 +91,8 @@ def _number(text):
     return float(text.split()[0]) if text != NONE else float("nan")
 
 
-def _listed(rows):
-    return ", ".join(f"P = {r.P} of {r.positions} positions" for r in rows.itertuples())
-
-
-def _listed_changes(rows):
-    return ", ".join(rows["prism - single"])
+def _changes(rows):
+    return "; ".join(
+        f"{change} (P = {p} of {positions} positions)"
+        for change, p, positions in zip(rows["prism - single"], rows["P"], rows["positions"])
+    )

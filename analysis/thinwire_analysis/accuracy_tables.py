@@ -26,7 +26,7 @@ def reference_table(tasks, references):
         row = task.part("reference").iloc[0]
         entry = published.get(task.name)
         metric = entry["metric"] if entry else row.metric
-        value = row.value if metric == row.metric else row.also.get(metric, np.nan)
+        value = row.value if metric == row.metric else row.also.get(metric)
         rows.append(
             {
                 "task": task.name,
@@ -34,7 +34,7 @@ def reference_table(tasks, references):
                 "data": row["data"],
                 "samples": row.samples,
                 "metric": metric.replace("_", " "),
-                "ours": f"{value:.5f}",
+                "ours": NONE if value is None else f"{value:.5f}",
                 "95 %": f"[{row.low:.4f}, {row.high:.4f}]" if metric == row.metric else NONE,
                 "reference": entry["value"] if entry else NONE,
             }
