@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What compression costs in accuracy on real models and real data, under results/accuracy/: scores of
+# What compression costs in accuracy on real models and data, under results/accuracy/: scores of
 # the single device beside their references, PRISM over (P, L), TRACE over levels, placements,
-# hierarchies and updates, padded inputs beside packed ones. Installs what is missing, builds, trains
+# hierarchies and updates, padded inputs beside packed ones. Installs, builds, trains
 # codebooks, scores, writes tables, figures and a report, checks them.
 #
 # Models and data: $THINWIRE_SHARED or ../shared; without them small ones that PyPI packages carry
@@ -10,7 +10,7 @@
 # Usage: experiments/accuracy.sh [--quick] [--resume]
 #   --quick   a tenth of the samples in the grids, under results/accuracy-quick/
 #   --resume  keep the points that an interrupted study has finished
-# Codebooks stay in results/accuracy*/<task>/codebooks and are trained again when their options change.
+# Codebooks stay in results/accuracy*/<task>/codebooks; new options train them again.
 # Exit status: 0 all checks pass, 1 one fails, 2 bad usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -160,8 +160,8 @@ pad_study() {
   if [ -n "$padded" ]; then
     score padding "$padded" --samples "$scored" "${options[@]}"
     score padding "$padded" --samples "$scored" "${options[@]}" "${prism[@]}"
-    padded_inputs lengths "$padded" --samples "$scored" --devices 2,3 --out "$folder/padding.json" ||
-      die "$padded: no lengths"
+    padded_inputs lengths "$padded" --samples "$scored" --devices 2,3 \
+      --out "$folder/padding.json" || die "$padded: no lengths"
   fi
   score padding "$data" --samples "$few" "${options[@]}"
   score padding "$data" --samples "$few" "${options[@]}" --strategy prism --devices 2,3 \
@@ -234,5 +234,5 @@ say "Tables, figures and report in $results/"
 PYTHONPATH=analysis "$python" -m thinwire_analysis accuracy --results "$results" \
   --out "$results" || status=$?
 "$python" -m analysis.report "$results" -o "$results/report.html" || status=$?
-say "Done in $((SECONDS - started)) s after the build; read $results/report.md, $results/report.html"
+say "Done in $((SECONDS - started)) s after the build; read $results/report.{md,html}"
 exit "$status"

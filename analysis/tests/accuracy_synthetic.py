@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from synthetic import statistics
-from thinwire_analysis.accuracy_scores import COLUMNS, PointScores, metric_values, resampled_weights
+from thinwire_analysis.accuracy_scores import PointScores, metric_values, resampled_weights
 
 SAMPLES = 200
 METRICS = {"cifar10": "accuracy", "sts": "spearman", "shakespeare": "bits_per_byte"}
@@ -88,7 +88,9 @@ def sent_bits(given):
 def grid():
     """{part: [(quality, options)]}: every ordering of the papers holds, except that of 1B."""
     exact = [(0.9, {})] + [
-        (0.9, {"strategy": name, "devices": p}) for name in ("voltage", "tensor", "pipeline") for p in (2, 3)
+        (0.9, {"strategy": name, "devices": p})
+        for name in ("voltage", "tensor", "pipeline")
+        for p in (2, 3)
     ]
     prism = [
         (0.9 - loss - (0.1 if scaling == "off" else 0) - (0.1 if p == 3 else 0),
@@ -119,7 +121,13 @@ def grid():
         for kind, quality in (("gradient", 0.6), ("subspace", 0.82), ("kmeans", 0.7))
         for p in (2, 3)
     ]  # fmt: skip
-    return {"reference": [(0.9, {})], "exact": exact, "prism": prism, "trace": trace, "variants": variants}
+    return {
+        "reference": [(0.9, {})],
+        "exact": exact,
+        "prism": prism,
+        "trace": trace,
+        "variants": variants,
+    }
 
 
 def write_task(folder, name, parts=None):

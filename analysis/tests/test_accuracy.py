@@ -17,8 +17,8 @@ from thinwire_analysis.accuracy_comparisons import FAILS, HOLDS, UNDECIDED, verd
 from thinwire_analysis.accuracy_figures import pareto
 from thinwire_analysis.accuracy_frame import codebook_variant, point_label, scored_frame
 from thinwire_analysis.accuracy_report import findings_text
-from thinwire_analysis.errors import InputError
 from thinwire_analysis.cli import DEFAULT_PUBLISHED, DEFAULT_REFERENCES, main
+from thinwire_analysis.errors import InputError
 from thinwire_analysis.published import load_documents
 
 ANY_RECORD = {"type": "object", "required": ["schema", "spec"]}
@@ -123,7 +123,12 @@ def test_every_pair_is_in_the_table_of_comparisons(written):
 
 @pytest.mark.parametrize(
     ("interval", "expected"),
-    [((1, 0.5, 2), HOLDS), ((-1, -2, -0.5), FAILS), ((0.1, -1, 1), UNDECIDED), ((0, 0, 0), "equal")],
+    [
+        ((1, 0.5, 2), HOLDS),
+        ((-1, -2, -0.5), FAILS),
+        ((0.1, -1, 1), UNDECIDED),
+        ((0, 0, 0), "equal"),
+    ],
 )
 def test_a_verdict_needs_an_interval_beside_zero(interval, expected):
     assert verdict(*interval) == expected
@@ -283,6 +288,4 @@ def test_a_reference_without_a_record_of_its_samples_fails(folder, tmp_path):
     (tmp_path / "references.json").write_text(json.dumps({"references": [entry]}))
 
     (found,) = failures(folder)
-    assert found == (
-        "FAIL  sts: spearman of the single device: no record of 3000 samples with it"
-    )
+    assert found == ("FAIL  sts: spearman of the single device: no record of 3000 samples with it")

@@ -64,7 +64,9 @@ def test_the_last_line_of_a_point_counts(tmp_path):
     assert load_scores(tmp_path / "none.scores") == {}
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '{"id": "a"}', '{"id": "a", "loss": [1], "bytes": []}', '{"loss": [1]}'])
+@pytest.mark.parametrize(
+    "line", ["{", "[]", '{"id": "a"}', '{"id": "a", "loss": [1], "bytes": []}', '{"loss": [1]}']
+)
 def test_a_line_without_scores_is_bad_input(line, tmp_path):
     path = tmp_path / "broken.scores"
     path.write_text(line + "\n")

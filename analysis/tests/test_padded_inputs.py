@@ -53,7 +53,21 @@ def test_packed_sequences_reach_past_device_0_and_padded_ones_do_not(packed, tmp
 def test_lengths_are_added_to_the_file(packed, tmp_path):
     out = tmp_path / "padding.json"
     for samples in ("0..1", "0..2", "0..2"):
-        assert main(["lengths", str(packed), "--samples", samples, "--devices", "2,3", "--out", str(out)]) == 0
+        assert (
+            main(
+                [
+                    "lengths",
+                    str(packed),
+                    "--samples",
+                    samples,
+                    "--devices",
+                    "2,3",
+                    "--out",
+                    str(out),
+                ]
+            )
+            == 0
+        )
 
     found = json.loads(out.read_text())
     assert [(e["last"], e["devices"]) for e in found] == [(1, 2), (1, 3), (2, 2), (2, 3)]

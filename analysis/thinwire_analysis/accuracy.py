@@ -79,9 +79,7 @@ def summary(found):
     """The lines that end the study: checks, then the verdict on each ordering and task."""
     lines = [str(check) for check in found.checks]
     for finding in found.findings:
-        lines.append(
-            f"info  {finding.ordering.text}: {accuracy_report.finding_text(finding)}"
-        )
+        lines.append(f"info  {finding.ordering.text}: {accuracy_report.finding_text(finding)}")
     return "\n".join(lines)
 
 
@@ -103,7 +101,9 @@ def _tables(found):
     for task in found.tasks:
         made = {"exact": accuracy_tables.exact_table(task)} if len(task.part("exact")) else {}
         if len(task.part("prism")):
-            made["prism"] = accuracy_tables.prism_table(task, scaling.get(task.name), found.documents)
+            made["prism"] = accuracy_tables.prism_table(
+                task, scaling.get(task.name), found.documents
+            )
         if len(task.part("trace")):
             made["levels"] = accuracy_tables.levels_table(task)
             made["placement"] = accuracy_tables.placement_table(task, found.documents)

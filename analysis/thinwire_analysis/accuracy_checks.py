@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from thinwire_analysis.accuracy_comparisons import ORDERINGS
+from thinwire_analysis.accuracy_orderings import ORDERINGS
 from thinwire_analysis.checks import Check, check_counts
 from thinwire_analysis.errors import InputError
 
@@ -94,7 +94,8 @@ def check_exact(task):
     return Check(
         f"{task.name}: voltage, tensor and pipeline equal the single device",
         not off,
-        "; ".join(off[:4]) or f"{len(rows)} points on {samples} samples each, outputs within "
+        "; ".join(off[:4])
+        or f"{len(rows)} points on {samples} samples each, outputs within "
         f"{worst:.1e} (allowed {RELATIVE_TOLERANCE:g})",
     )
 
@@ -116,7 +117,9 @@ def check_calibration(tasks):
     """No codebook was trained on a sample that it is scored on."""
     overlapping, codebooks = [], 0
     for task in tasks:
-        for _, row in task.frame[task.frame.codebook.notna()].drop_duplicates("codebook").iterrows():
+        for _, row in (
+            task.frame[task.frame.codebook.notna()].drop_duplicates("codebook").iterrows()
+        ):
             training = task.trainings.get(row.codebook)
             codebooks += 1
             if training is None:

@@ -55,7 +55,9 @@ def bits_text(bits):
         return NONE
     for size, unit in ((1e6, "Mbit"), (1e3, "kbit")):
         if bits >= size:
-            return f"{bits / size:.3g} {unit}" if bits < 1000 * size else f"{bits / size:.0f} {unit}"
+            return (
+                f"{bits / size:.3g} {unit}" if bits < 1000 * size else f"{bits / size:.0f} {unit}"
+            )
     return f"{bits:.0f} bit"
 
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from thinwire_analysis.accuracy_comparisons import EQUAL, FAILS, HOLDS, ORDERINGS, UNDECIDED
+from thinwire_analysis.accuracy_comparisons import EQUAL, FAILS, HOLDS, UNDECIDED
 from thinwire_analysis.accuracy_figures import latency_setting
 from thinwire_analysis.accuracy_format import change_text, metric_name
+from thinwire_analysis.accuracy_orderings import ORDERINGS
 from thinwire_analysis.accuracy_published import prism_counterpart
 from thinwire_analysis.markdown import to_markdown
 from thinwire_analysis.report import environment_list
@@ -29,6 +30,13 @@ How to read this:
   the direction and the rough size of a change can be set beside ours.
 """
 
+PARETO = """\
+The line joins points that no other beats with as many bits or fewer. Pipelining is not among them:
+it sends little and changes nothing, but its devices work one after the other, so that one
+inference takes no less time than on one device.
+
+"""
+
 
 def assemble(found, tables):
     """The report as Markdown; figures are linked by name, so they must lie beside it.
@@ -42,7 +50,7 @@ def assemble(found, tables):
         READING,
         "## Machine\n\n" + environment_list(found.environment),
         "## The single device\n\n" + to_markdown(tables["reference"]),
-        "## Score over bits and over time\n\n" + _figure("pareto-bits", "Score over bits")
+        "## Score over bits and over time\n\n" + _figure("pareto-bits", "Score over bits") + PARETO
         + _latency_part(found.tasks),
         "## PRISM\n\n" + _figure("prism", "Score over the compression rate"),
         "## Levels and placements of TRACE\n\n" + _figure("levels", "Score over K")
@@ -84,7 +92,9 @@ def finding_text(finding):
     )
     against = [c.place for c in finding.comparisons if c.verdict == FAILS]
     if against:
-        shown = "; ".join(against[:6]) + (f" and {len(against) - 6} more" if len(against) > 6 else "")
+        shown = "; ".join(against[:6]) + (
+            f" and {len(against) - 6} more" if len(against) > 6 else ""
+        )
         text += f". Against it: {shown}{_why(finding)}"
     return text
 
@@ -160,8 +170,8 @@ def _task_part(task, found, tables):
 
 def _samples(task, key):
     """How many samples a table's points have, where its rows do not say so."""
-    part = {"prism": ("prism",), "hierarchy": ("variants",), "update": ("variants",)}.get(key, ("trace",))
-    rows = task.part(*part)
+    part = {"prism": "prism", "hierarchy": "variants", "update": "variants"}.get(key, "trace")
+    rows = task.part(part)
     if key in ("exact", "padding") or rows.empty:
         return ""
     counts = sorted({int(count) for count in rows.samples})

@@ -65,7 +65,9 @@ def load_scores(path):
 
 def resampled_weights(samples, resamples=RESAMPLES, seed=0):
     """How often each sample is drawn: [1 + resamples, samples]; row 0 is the set itself."""
-    drawn = np.random.default_rng(seed).multinomial(samples, np.full(samples, 1 / samples), resamples)
+    drawn = np.random.default_rng(seed).multinomial(
+        samples, np.full(samples, 1 / samples), resamples
+    )
     return np.vstack([np.ones((1, samples)), drawn])
 
 

@@ -32,7 +32,8 @@ class Task:
 
     frame: rows of scored_frame with their `part`, one a point of a part
     scores: {id: PointScores}   records: {part: records}   latency: one row a predicted point
-    lengths: what padded_inputs.py wrote, or []   trainings: {codebook file: its options, {name: value}}
+    lengths: what padded_inputs.py wrote, or []
+    trainings: {codebook file: its options, {name: value}}
     """
 
     name: str

@@ -79,7 +79,7 @@ def prism_table(task, finding, documents):
                 "sent": bits_text(row.sent_bits),
                 f"{metric_name(row.metric)}, scaling on": row_text(row),
                 "scaling off": row_text(off) if off is not None else NONE,
-                "gain by scaling": change_text(row.metric, pair.difference, pair.low, pair.high) if pair else NONE,
+                "gain by scaling": _gain(pair),
                 "gain": pair.verdict if pair else NONE,
                 "from single": _from_single(row, alone),
                 "paper": cell.value if cell else NONE,
@@ -140,7 +140,11 @@ def update_table(task, documents):
         entry = {"update": update}
         for p in devices:
             row = rows[(rows["update"] == update) & (rows.devices == p)]
-            cell = trace_cell(documents, "trace-b", p, 1024, update) if task.metric == "accuracy" else None
+            cell = (
+                trace_cell(documents, "trace-b", p, 1024, update)
+                if task.metric == "accuracy"
+                else None
+            )
             entry[f"P = {p}"] = row_text(row.iloc[0]) if len(row) else NONE
             entry[f"paper, P = {p}"] = cell.value if cell else NONE
         made.append(entry)
@@ -181,6 +185,12 @@ def single_value(task):
     rows = task.part("exact")
     rows = rows[rows.strategy == "single"]
     return float(rows.value.iloc[0]) if len(rows) else np.nan
+
+
+def _gain(pair):
+    if pair is None:
+        return NONE
+    return change_text(pair.better.metric, pair.difference, pair.low, pair.high)
 
 
 def _from_single(row, alone):

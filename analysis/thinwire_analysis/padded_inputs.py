@@ -102,7 +102,9 @@ def padded(path, first, last, positions):
     mask = (np.arange(positions)[None, :] < real[:, None]).astype(np.int32)
     width = min(positions, ids.shape[1])
     wide[:, :width] = ids[:, :width]
-    answers = {name: tensors[name][first : last + 1] for name in ("score", "label") if name in tensors}
+    answers = {
+        name: tensors[name][first : last + 1] for name in ("score", "label") if name in tensors
+    }
     return {"input_ids": wide * mask, "attention_mask": mask, **answers}
 
 
