@@ -45,7 +45,7 @@ task() {
   name=$1 model=$2 calibration=$3 calibrated=$4 data=$5 scored=$6
   folder=$results/$name books=$results/$name/codebooks
   mkdir -p "$books"
-  [ "$resume" = yes ] || rm -f "$folder"/*.{jsonl,scores,json,log}
+  [ "$resume" = yes ] || rm -f "$folder"/*.{jsonl,scores,predicted,json,log}
   say "$name: $(basename "$model"), $(basename "$data") $scored"
 }
 
@@ -125,7 +125,7 @@ grids() {
   for part in experiments/accuracy/exact.json "experiments/accuracy/prism-$kind.json" \
     "$(document "trace-$kind")"; do
     "$thinwire" predict "$part" --model "$model" ${tokens:+--tokens "$tokens"} --rate "$rate" \
-      --device-gflops "$gflops" --json "$folder/latency.jsonl" >/dev/null ||
+      --device-gflops "$gflops" --json "$folder/latency.predicted" >/dev/null ||
       die "thinwire predict $part failed for $name"
   done
 }

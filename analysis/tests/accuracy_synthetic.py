@@ -155,7 +155,7 @@ def write_task(folder, name, parts=None):
 def write_latency(folder, records):
     """Predicted times of some records: fewer bits are faster."""
     write_lines(
-        folder / "latency.jsonl",
+        folder / "latency.predicted",
         [
             {
                 **record, "accuracy": None, "source": "predicted",

@@ -6,7 +6,7 @@
   <task>/trace.jsonl       trace-b, trace-nb, astra, trace-2a, trace-1b over P and K
   <task>/variants.jsonl    trace-b with codebooks of other hierarchies and updates
   <task>/padding.jsonl     padded inputs beside packed ones
-  <task>/latency.jsonl     times of the same points by `thinwire predict`
+  <task>/latency.predicted     times of the same points by `thinwire predict`
   <task>/padding.json      how far real tokens reach (padded_inputs.py)
   <task>/codebooks/*.args  the options that a codebook was trained with
 Every part but `reference` may be absent; <part>.scores beside it has the scores of single samples.
@@ -86,7 +86,7 @@ def load_task(folder, schema=None):
     if frame.empty:
         raise InputError(f"{folder}: no record has scores")
     return Task(
-        folder.name, frame, scores, records, load_latency(folder / "latency.jsonl", schema),
+        folder.name, frame, scores, records, load_latency(folder / "latency.predicted", schema),
         _load_json(folder / "padding.json", []), _load_trainings(folder / "codebooks"),
     )  # fmt: skip
 
