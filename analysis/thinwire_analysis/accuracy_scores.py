@@ -39,10 +39,10 @@ class PointScores:
 
     def column(self, name):
         """An array of the column. Raises InputError when the point has none."""
-        name = name if name in self.columns else SAME_FOR_BYTES.get(name, name)
-        if name not in self.columns:
+        found = self.columns.get(name, self.columns.get(SAME_FOR_BYTES.get(name)))
+        if found is None:
             raise InputError(f"scores without {name} (they have {', '.join(self.columns)})")
-        return self.columns[name]
+        return found
 
 
 def load_scores(path):
