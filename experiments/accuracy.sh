@@ -181,8 +181,8 @@ study_shared() {
   train_all -- trace-pictures variants-pictures
   grids pictures ""
 
-  task sts "$models/minilm-l6" "$sets/sts_packed.safetensors" "$(calibrating 600)" \
-    "$sets/sts_packed.safetensors" "$(range 1000 400)"
+  task sts "$models/minilm-l6" "$sets/sts_packed.safetensors" "$(calibrating 500)" \
+    "$sets/sts_packed.safetensors" "$(range 1000 320)"
   subspace=128
   score reference "$data"
   train_all -- trace-sentences variants-sentences
@@ -192,7 +192,7 @@ study_shared() {
   task mrpc "$models/minilm-l6" "" "" "$sets/mrpc.safetensors" all
   score reference "$data"
 
-  task shakespeare "$models/gpt2-shakespeare" "$sets/shakespeare.safetensors" "$(calibrating 160)" \
+  task shakespeare "$models/gpt2-shakespeare" "$sets/shakespeare.safetensors" "$(calibrating 128)" \
     "$sets/shakespeare.safetensors" "$(range 0 60)"
   subspace=64
   score reference "$data"
