@@ -124,9 +124,8 @@ Attention::Attention(Index heads, Index head_dim, Mask mask, Index max_rows, Ind
              max_columns, threads);
   const Index block_rows = std::max<Index>(1, std::min(max_rows, kBlockScores / max_columns));
   const Index scratch_floats = block_rows * max_columns;
-  impl_ =
-      std::unique_ptr<Impl>(new Impl{heads, head_dim, mask, max_rows, max_columns, scratch_floats,
-                                     threads, Matrix<float>(threads, scratch_floats, memory)});
+  impl_ = std::make_unique<Impl>(heads, head_dim, mask, max_rows, max_columns, scratch_floats,
+                                 threads, Matrix<float>(threads, scratch_floats, memory));
 }
 
 Attention::Attention(Attention&&) noexcept = default;

@@ -65,7 +65,7 @@ std::shared_ptr<PackedMatmul::Prepared> PackedMatmul::prepare(Index rows) const 
 
   std::optional<onednn::MatmulPlan> plan = onednn::find_matmul(packed);
   if (!plan || onednn::is_reference(*plan)) plan = onednn::make_matmul(free);
-  auto result = std::shared_ptr<Prepared>(new Prepared{*plan, dnnl::matmul(*plan), {}, {}, {}});
+  auto result = std::make_shared<Prepared>(*plan, dnnl::matmul(*plan));
   result->weights = weights_as(plan->weights_desc(), rows);
   return result;
 }
