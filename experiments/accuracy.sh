@@ -211,7 +211,7 @@ study_newcomer() {
   train_all -- trace-pictures variants-pictures
   grids pictures ""
 
-  task sentences "$made/minilm-l6" "$made/sentences_calib.safetensors" "$(calibrating 150)" \
+  task sentences "$made/minilm-l6" "$made/sentences_calib.safetensors" "$(calibrating 100)" \
     "$made/sentences.safetensors" "$(range 0 80)"
   subspace=128
   score reference "$data"
