@@ -159,7 +159,13 @@ def is_complete(out, settings, how):
     if (out / STATE).is_file() or not (out / SUMMARY).is_file():
         return False
     written = read_summary(out)
-    return written["settings"] == settings and written["training"] == asdict(how)
+    same = written["settings"] == settings and written["training"] == ending(how)
+    return same and written["result"] is not None
+
+
+def ending(how):
+    """The options of the loop; with steps, minutes end a session and not the training."""
+    return {**asdict(how), "minutes": None if how.steps is not None else how.minutes}
 
 
 def read_summary(out):
@@ -168,7 +174,7 @@ def read_summary(out):
 
 def write_summary(out, settings, how, summary, scores):
     """Before training, without a result, so that a killed one keeps its first scores."""
-    keys = {"settings": settings, "training": asdict(how),
+    keys = {"settings": settings, "training": ending(how),
             "result": asdict(summary) if summary else None,
             "scores": scores, "torch": torch.__version__}
     (out / SUMMARY).write_text(json.dumps(keys, indent=2) + "\n", encoding="utf-8")

@@ -114,7 +114,7 @@ def test_a_session_that_ran_out_of_time_is_resumed(data_files, tmp_path, finetun
     assert "go on with --resume" in first.stdout
     second = finetune(*words, "--resume")
     assert second.returncode == 0, second.stderr
-    third = finetune(*words, "--resume")
+    third = finetune(*words, "--minutes", 9, "--resume")
 
     assert "complete, nothing to do" in third.stdout
     summary = json.loads((tmp_path / "parts" / "finetune.json").read_text(encoding="utf-8"))
