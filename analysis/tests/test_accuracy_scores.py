@@ -48,12 +48,6 @@ def test_bits_per_byte_are_the_losses_over_the_bytes():
     assert metric_values("bits_per_byte", made, np.ones((1, 2)))[0] == pytest.approx(2.0)
 
 
-def test_a_text_of_bytes_has_a_byte_a_prediction():
-    made = scores(loss=np.log(2) * np.array([6.0, 2.0]), predictions=[3, 1])
-
-    assert metric_values("bits_per_byte", made, np.ones((1, 2)))[0] == pytest.approx(2.0)
-
-
 def test_the_first_row_of_weights_is_the_set_itself():
     weights = resampled_weights(7, 20)
 

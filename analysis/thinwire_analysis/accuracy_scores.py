@@ -24,8 +24,6 @@ COLUMNS = {
     "perplexity": ("loss", "predictions"),
 }
 KNOWN = {name for names in COLUMNS.values() for name in names}
-# In a text of bytes every prediction is of one.
-SAME_FOR_BYTES = {"bytes": "predictions"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class PointScores:
 
     def column(self, name):
         """An array of the column. Raises InputError when the point has none."""
-        found = self.columns.get(name, self.columns.get(SAME_FOR_BYTES.get(name)))
+        found = self.columns.get(name)
         if found is None:
             raise InputError(f"scores without {name} (they have {', '.join(self.columns)})")
         return found

@@ -175,6 +175,8 @@ void append_scores(const std::filesystem::path& file, const Point& point, const 
   if (!has_losses) add("target", &eval::SampleScore::target);
   if (has_losses) add("loss", &eval::SampleScore::loss);
   if (has_losses) add("predictions", &eval::SampleScore::predictions);
+  if (has_losses) add("bytes", &eval::SampleScore::bytes);
+  if (has_losses) add("characters", &eval::SampleScore::characters);
   if (point.spec.wants_agreement()) {
     Json& top1 = line["top1"] = Json::array();
     for (const SampleAgreement& sample : findings.agreements)

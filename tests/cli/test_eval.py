@@ -1,6 +1,7 @@
 """`thinwire eval`: scores of data sets, over ranks, resumed, compared with the single device."""
 
 import json
+import math
 import random
 
 import data_files
@@ -177,9 +178,14 @@ def test_a_document_gives_points(thinwire, pictures, write_document):
 
 def test_bytes_give_bits_per_byte(thinwire, text):
     (record,) = thinwire.records(
-        *arguments("gpt2-tiny", text, tokens="32", strategy="voltage", devices="2"))
+        *arguments("gpt2-tiny", text, tokens="32", strategy="voltage", devices="2",
+                   scores="losses.jsonl"))  # fmt: skip
 
     accuracy = check(record)
+    (scores,) = thinwire.read("losses.jsonl")
+    assert scores["bytes"] == scores["characters"] == scores["predictions"] == [31] * 9
+    bits = sum(scores["loss"]) / math.log(2) / sum(scores["bytes"])
+    assert accuracy["value"] == pytest.approx(bits)
     assert accuracy["metric"] == "bits_per_byte"
     assert accuracy["samples"] == 9
     assert 5 < accuracy["value"] < 9  # noise to a model of 96 values
