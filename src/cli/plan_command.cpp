@@ -40,7 +40,7 @@ OptionParser make_parser() {
   parser.add("max-latency", "TIME", "of an inference, such as 50ms");
   parser.add("max-bits", "SIZE", "that a device sends in one inference, such as 1MB");
   parser.add("min-accuracy", "X", "in the unit of the records, such as 0.8");
-  parser.add("records", "FILE", "records of run or sweep that know accuracies or answers (.jsonl)");
+  parser.add("records", "FILE", "records of eval, or answers of run and sweep (.jsonl)");
   parser.add("exact", "", "only strategies that give the single device's answer");
   parser.add("rate-range", "RATE..RATE",
              "where to look for the rates at which the choice flips (default 100kbps..10Gbps)");
