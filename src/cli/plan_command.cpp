@@ -39,7 +39,8 @@ OptionParser make_parser() {
              "what the best one has least of (default latency); bits: that a device sends");
   parser.add("max-latency", "TIME", "of an inference, such as 50ms");
   parser.add("max-bits", "SIZE", "that a device sends in one inference, such as 1MB");
-  parser.add("min-accuracy", "X", "in the unit of the records, such as 0.8");
+  parser.add("min-accuracy", "X",
+             "in the unit of the records, such as 0.8 (the most, of bits per byte)");
   parser.add("records", "FILE", "records of eval, or answers of run and sweep (.jsonl)");
   parser.add("exact", "", "only strategies that give the single device's answer");
   parser.add("rate-range", "RATE..RATE",

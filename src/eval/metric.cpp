@@ -87,9 +87,10 @@ Metric metric_named(std::string_view name) {
   return find_named("metric", name, kMetrics).metric;
 }
 
-bool is_higher_better(Metric metric) {
-  return metric != Metric::perplexity && metric != Metric::bits_per_byte &&
-         metric != Metric::bits_per_character;
+bool is_higher_better(std::string_view name) {
+  using enum Metric;
+  constexpr std::array kLowerBetter = {perplexity, bits_per_byte, bits_per_character};
+  return std::ranges::find(kLowerBetter, name, metric_name) == kLowerBetter.end();
 }
 
 double metric_value(Metric metric, std::span<const SampleScore> scores) {

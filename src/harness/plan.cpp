@@ -6,6 +6,7 @@
 
 #include "plan_parts.hpp"
 #include "thinwire/base/error.hpp"
+#include "thinwire/eval/metric.hpp"
 #include "thinwire/harness/point.hpp"
 #include "thinwire/harness/spec_text.hpp"
 
@@ -24,12 +25,15 @@ double score_of(const PlanEntry& entry, Objective objective) {
   throw Error("an objective out of range");
 }
 
+/// `least` is the most of metrics that are better when lower.
 std::string accuracy_objection(const PlanEntry& entry, double least) {
   // An exact strategy's answers are the model's own, whatever they are worth.
   if (!entry.accuracy) return entry.is_exact ? "" : "accuracy unknown: no record of it";
-  if (entry.accuracy->value >= least) return "";
-  return fmt::format("accuracy {:.3g} is below --min-accuracy={}", entry.accuracy->value,
-                     exact_text(least));
+  const auto& [metric, value] = *entry.accuracy;
+  const bool is_higher_better = eval::is_higher_better(metric);
+  if (is_higher_better ? value >= least : value <= least) return "";
+  return fmt::format("accuracy {:.3g} is {} --min-accuracy={}", value,
+                     is_higher_better ? "below" : "above", exact_text(least));
 }
 
 /// Why an entry that can run does not do what was asked for, or "".

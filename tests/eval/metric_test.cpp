@@ -238,8 +238,9 @@ TEST(MetricName, IsReadBack) {
     EXPECT_EQ(metric_named(metric_name(metric)), metric);
   EXPECT_TRUE(test::mentions(test::input_error([] { metric_named("acuracy"); }),
                              {"metric=acuracy", "did you mean accuracy?", "spearman"}));
-  EXPECT_TRUE(is_higher_better(Metric::cloze));
-  EXPECT_FALSE(is_higher_better(Metric::perplexity));
+  EXPECT_TRUE(is_higher_better("cloze"));
+  EXPECT_TRUE(is_higher_better("right answers"));
+  EXPECT_FALSE(is_higher_better("perplexity"));
 }
 
 }  // namespace

@@ -139,6 +139,12 @@ TEST(Plan, TakesAccuracyFromRecords) {
   EXPECT_TRUE(mentions(find(plan, "prism").excluded, {"0.75", "--min-accuracy=0.8"}));
   EXPECT_TRUE(mentions(find(plan, "trace-b").excluded, {"accuracy unknown"}));
   EXPECT_EQ(find(plan, "voltage").excluded, "");
+
+  floor.records[0]["accuracy"]["metric"] = "bits_per_byte";
+  EXPECT_EQ(find(make_plan(floor), "prism").excluded, "");
+  floor.min_accuracy = 0.7;
+  EXPECT_TRUE(
+      mentions(find(make_plan(floor), "prism").excluded, {"0.75", "above --min-accuracy=0.7"}));
 }
 
 TEST(Plan, CountsRightAnswersWhereNoAccuracyIsRecorded) {

@@ -29,8 +29,8 @@ enum class Metric {
 std::string_view metric_name(Metric metric);
 /// Throws InputError with the known names and a suggestion.
 Metric metric_named(std::string_view name);
-/// False for perplexity and bits.
-bool is_higher_better(Metric metric);
+/// False for perplexity and bits; true for any other name, as of shares that are counted elsewhere.
+bool is_higher_better(std::string_view name);
 
 /// What one sample contributes to any metric: plain values that ranks can send each other.
 struct SampleScore {
