@@ -21,8 +21,8 @@ class DataForm {
 /// What the forms of a safetensors file share: its tensors and the model that reads them.
 class TensorForm : public DataForm {
  public:
-  TensorForm(SafetensorsFile file, const model::ModelConfig& config)
-      : tensors_(std::move(file)), config_(config) {}
+  TensorForm(SafetensorsFile file, model::ModelConfig config)
+      : tensors_(std::move(file)), config_(std::move(config)) {}
   std::string fingerprint() const override { return tensors_.fingerprint(); }
 
  protected:
