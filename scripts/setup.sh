@@ -1,4 +1,4 @@
-# Sourced by tests/run.sh and experiments/reproduce.sh: installs what is missing and builds.
+# Sourced by tests/run.sh, experiments/reproduce.sh and accuracy.sh: installs what is missing and builds.
 # Expects the working directory to be the root of the repository. Everything made here is in build/.
 
 readonly venv="build/venv"

@@ -31,6 +31,12 @@ def _matched(first, second, keys, place):
     return found
 
 
+def _neighbours(ordered, place):
+    """Pairs of each row and the next one, with place(a, b)."""
+    rows = [row for _, row in ordered.iterrows()]
+    return [(a, b, place(a, b)) for a, b in zip(rows, rows[1:])]
+
+
 def _plain(frame):
     """Points with codebooks made the default way."""
     return frame[(frame["update"] == "ema") & (frame.hierarchy == "euclidean")]
@@ -51,12 +57,10 @@ def _rate_pairs(frame):
     found = []
     prism = _scaled(frame).drop_duplicates(["data", "first", "last", "devices", "label"])
     for _, curve in prism.groupby(["data", "first", "last", "devices"], sort=False):
-        curve = curve.sort_values("cr")
-        rows = [row for _, row in curve.iterrows()]
-        found += [
-            (a, b, f"P = {a.devices}, CR {a.cr:.3g} over {b.cr:.3g}")
-            for a, b in zip(rows, rows[1:])
-        ]
+        found += _neighbours(
+            curve.sort_values("cr"),
+            lambda a, b: f"P = {a.devices}, CR {a.cr:.3g} over {b.cr:.3g}",
+        )
     return found
 
 
@@ -97,11 +101,10 @@ def _level_pairs(frame):
     plain = plain[plain.strategy.isin(["trace-b", "trace-nb"])]
     keys = ["data", "first", "last", "strategy", "devices"]
     for _, levels in plain.drop_duplicates([*keys, "codewords"]).groupby(keys, sort=False):
-        rows = [row for _, row in levels.sort_values("codewords", ascending=False).iterrows()]
-        found += [
-            (a, b, f"{a.strategy}, P = {a.devices}, K = {a.codewords} over {b.codewords}")
-            for a, b in zip(rows, rows[1:])
-        ]
+        found += _neighbours(
+            levels.sort_values("codewords", ascending=False),
+            lambda a, b: f"{a.strategy}, P = {a.devices}, K = {a.codewords} over {b.codewords}",
+        )
     return found
 
 

@@ -39,12 +39,7 @@ def draw_accuracy(frame, title, path):
     with panels(path, title, len(metrics), size=(4.6, 4.0)) as axes:
         for axis, metric in zip(axes, metrics):
             scored = frame[frame.metric == metric].drop_duplicates(["label", "devices"])
-            single = scored[scored.strategy == "single"]
-            if not single.empty:
-                axis.axhline(
-                    float(single.accuracy.iloc[0]), color=palette.SINGLE, linestyle="--",
-                    linewidth=1.3, label="single device",
-                )  # fmt: skip
+            _draw_single(axis, scored)
             for curve, style in _curves(scored, counts):
                 value = curve.accuracy
                 reach = [value - curve.accuracy_low, curve.accuracy_high - value]
@@ -55,16 +50,21 @@ def draw_accuracy(frame, title, path):
         _name(axes[0], frame, counts)
 
 
+def _draw_single(axis, frame):
+    """The single device's accuracy as a line, if the frame has it."""
+    single = frame[frame.strategy == "single"]
+    if not single.empty:
+        axis.axhline(
+            float(single.accuracy.iloc[0]), color=palette.SINGLE, linestyle="--",
+            linewidth=1.3, label="single device",
+        )  # fmt: skip
+
+
 def draw_accuracy_over_bits(frame, title, path):
     """Accuracy with its 95 % interval over the bits that all devices send, one metric."""
     counts = sorted(frame.devices.unique())
     with panels(path, title, 1, size=(7, 4.4)) as (axis,):
-        single = frame[frame.strategy == "single"]
-        if not single.empty:
-            axis.axhline(
-                float(single.accuracy.iloc[0]), color=palette.SINGLE, linestyle="--",
-                linewidth=1.3, label="single device",
-            )  # fmt: skip
+        _draw_single(axis, frame)
         split = frame[(frame.strategy != "single") & (frame.sent_bits > 0)]
         for (strategy, devices), points in split.groupby(["strategy", "devices"], sort=False):
             reach = [points.accuracy - points.accuracy_low, points.accuracy_high - points.accuracy]
