@@ -29,9 +29,19 @@ void Fabric::begin_stamp(const Slot& slot) {
 void Fabric::exchange_stamps(Slot& slot) {
   Transport& transport = transport_of(slot);
   stamps_.exchange(transport);
-  slot.sizes.clear();
-  for (int rank = 0; rank < transport.size(); ++rank)
-    slot.sizes.push_back(static_cast<std::int64_t>(stamps_.of(rank)[kBytes]));
+  slot.sizes.resize(static_cast<std::size_t>(transport.size()));
+  for (int rank = 0; rank < transport.size(); ++rank) {
+    const auto bytes = static_cast<std::int64_t>(stamps_.of(rank)[kBytes]);
+    std::int64_t& size = slot.sizes[static_cast<std::size_t>(rank)];
+    TW_REQUIRE(!slot.knows_sizes || bytes == size, "device {} sent {} bytes, {} were expected",
+               rank, bytes, size);
+    size = bytes;
+  }
+  list_messages(slot);
+  list_arrivals(slot);
+}
+
+void Fabric::take_known_sizes(Slot& slot) {
   list_messages(slot);
   list_arrivals(slot);
 }

@@ -60,8 +60,11 @@ DeviceIteration Fabric::end_iteration() {
   return result;
 }
 
-Pending Fabric::all_gather(const Payload& payload, std::span<std::byte> into) {
-  return start(prepare(Kind::all_gather, payload, into));
+Pending Fabric::all_gather(const Payload& payload, std::span<std::byte> into,
+                           std::span<const std::int64_t> sizes) {
+  Slot& slot = prepare(Kind::all_gather, payload, into);
+  expect(slot, sizes);
+  return start(slot);
 }
 
 Pending Fabric::gather(int root, const Payload& payload, std::span<std::byte> into) {
@@ -97,7 +100,19 @@ Fabric::Slot& Fabric::prepare(Kind kind, const Payload& payload, std::span<std::
   slot.payload = payload;
   slot.scattered.clear();
   slot.into = into;
+  slot.knows_sizes = false;
   return slot;
+}
+
+void Fabric::expect(Slot& slot, std::span<const std::int64_t> sizes) const {
+  if (sizes.empty()) return;
+  TW_REQUIRE(std::ssize(sizes) == devices() && !is_terminal(),
+             "{} sizes of the payloads of {} devices", sizes.size(), devices());
+  const std::int64_t mine = sizes[static_cast<std::size_t>(device())];
+  TW_REQUIRE(mine == std::ssize(slot.payload.bytes), "device {} sends {} bytes, {} were expected",
+             device(), slot.payload.bytes.size(), mine);
+  slot.sizes.assign(sizes.begin(), sizes.end());
+  slot.knows_sizes = true;
 }
 
 Pending Fabric::start(Slot& slot) {

@@ -19,6 +19,17 @@ constexpr std::array kNames = {
     Names{"MPI_Barrier", "MPI_Ibarrier"},     Names{"MPI_Gatherv", "MPI_Igatherv"},
     Names{"MPI_Scatterv", "MPI_Iscatterv"},   Names{"MPI_Sendrecv", "MPI_Isend"}};
 
+/// A rank's place in the node's memory for what it tells; the barrier's place is as large.
+constexpr std::size_t kPlaceBytes = 1024;
+static_assert(sizeof(NodeBarrier) <= kPlaceBytes);
+
+/// For how long a device without work looks for its peers before it sleeps: as OpenMP's threads.
+constexpr std::chrono::microseconds kPatience{20};
+
+std::int64_t segment_bytes(int ranks) {
+  return static_cast<std::int64_t>(kPlaceBytes) * (1 + 2 * ranks);
+}
+
 int to_count(std::int64_t bytes) {
   TW_REQUIRE(bytes >= 0 && bytes <= INT_MAX, "{} bytes in one call: MPI counts end at {}", bytes,
              INT_MAX);
@@ -38,7 +49,7 @@ MpiTransport::MpiTransport(Communicator all, Communicator node, Turn& turn)
       rank_(all_.rank()),
       size_(all_.size()),
       node_size_(static_cast<std::uint32_t>(node_.size())),
-      segment_(node_, sizeof(NodeBarrier)),
+      segment_(node_, segment_bytes(node_.size())),
       barrier_(*reinterpret_cast<NodeBarrier*>(segment_.data())),
       turn_(turn),
       counts_(static_cast<std::size_t>(size_)),
@@ -57,7 +68,28 @@ void MpiTransport::meet() {
 }
 
 void MpiTransport::meet_on_this_host() {
-  if (!barrier_.meet(node_size_, is_abandoned_)) throw Error("this rank left the others");
+  const bool is_idle = may_nap_ != nullptr && !*may_nap_;
+  const auto patience = is_idle ? kPatience : std::chrono::microseconds(0);
+  if (!barrier_.meet(node_size_, is_abandoned_, patience)) throw Error("this rank left the others");
+}
+
+/// On one host through its memory. Two generations of places are kept, so that one meeting is
+/// enough: who writes to a place has left the last meeting, which all entered after reading what
+/// was told in the one before.
+void MpiTransport::tell(std::span<const std::byte> mine, std::span<std::byte> all) {
+  TW_REQUIRE(all.size() == mine.size() * counts_.size(), "{} ranks tell {} bytes into {}", size_,
+             mine.size(), all.size());
+  if (hosts_ > 1 || mine.size() > kPlaceBytes) {
+    if (!is_polled()) meet();  // an all-gather that is polled is a meeting itself
+    all_gather(mine, all);
+    return;
+  }
+  const std::size_t ranks = counts_.size();
+  std::byte* const places = segment_.data() + kPlaceBytes * (1 + (tellings_++ % 2) * ranks);
+  std::ranges::copy(mine, places + kPlaceBytes * static_cast<std::size_t>(rank_));
+  meet_on_this_host();
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    std::copy_n(places + kPlaceBytes * rank, mine.size(), all.data() + rank * mine.size());
 }
 
 /// MPI_Barrier would spin.
@@ -70,7 +102,7 @@ void MpiTransport::meet_other_hosts() {
 
 template <class Block, class Start>
 void MpiTransport::call(Function function, Block block, Start start) {
-  if (may_nap_ == nullptr) {
+  if (!is_polled()) {
     ++calls_[function].blocking;
     check_mpi(block(), kNames[function].blocking);
     return;
@@ -120,7 +152,7 @@ void MpiTransport::all_gatherv(std::span<const std::byte> mine, std::span<const 
                                std::span<std::byte> all) {
   const std::int64_t total = lay_out(mine.size(), sizes);
   TW_REQUIRE(total <= std::ssize(all), "{} bytes into a buffer of {}", total, all.size());
-  if (may_nap_ != nullptr) {
+  if (is_polled()) {
     all_gatherv_in_rounds(mine, all);
     return;
   }
@@ -189,7 +221,7 @@ void MpiTransport::send_receive(std::span<const std::byte> mine, int to, std::sp
   constexpr int kTag = 0;
   const int sent = to_count(std::ssize(mine)), taken = to_count(std::ssize(into));
   MPI_Status status;
-  if (may_nap_ == nullptr) {
+  if (!is_polled()) {
     ++calls_[kSendrecv].blocking;
     check_mpi(MPI_Sendrecv(mine.data(), sent, MPI_BYTE, peer(to), kTag, into.data(), taken,
                            MPI_BYTE, peer(from), kTag, all_.handle(), &status),

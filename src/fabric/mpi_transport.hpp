@@ -34,6 +34,7 @@ class MpiTransport final : public Transport {
   int hosts() const override { return hosts_; }
   int host() const override { return host_; }
   void meet() override;
+  void tell(std::span<const std::byte> mine, std::span<std::byte> all) override;
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
   void all_gatherv(std::span<const std::byte> mine, std::span<const std::int64_t> sizes,
                    std::span<std::byte> all) override;
@@ -44,9 +45,7 @@ class MpiTransport final : public Transport {
   void send_receive(std::span<const std::byte> mine, int to, std::span<std::byte> into,
                     int from) override;
   Turn& turn() override { return turn_; }
-  void set_naps(const std::atomic<bool>* may_nap) override {
-    may_nap_ = hosts_ > 1 ? may_nap : nullptr;
-  }
+  void set_naps(const std::atomic<bool>* may_nap) override { may_nap_ = may_nap; }
   std::map<std::string, std::int64_t> mpi_calls() const override;
   void abandon() override { is_abandoned_ = true; }
 
@@ -74,14 +73,16 @@ class MpiTransport final : public Transport {
   void finish(std::span<MPI_Request> requests, const std::atomic<bool>& may_nap,
               MPI_Status* statuses = MPI_STATUSES_IGNORE);
   void all_gatherv_in_rounds(std::span<const std::byte> mine, std::span<std::byte> all);
+  bool is_polled() const { return hosts_ > 1 && may_nap_ != nullptr; }
   void meet_on_this_host();
   void meet_other_hosts();
 
   Communicator all_, node_, leaders_;  // leaders_: the first rank of every host; null on the others
   int rank_, size_, hosts_ = 1, host_ = 0;
   std::uint32_t node_size_;
-  NodeSegment segment_;
+  NodeSegment segment_;  // the barrier, then what the ranks tell each other
   NodeBarrier& barrier_;
+  std::uint32_t tellings_ = 0;
   Turn& turn_;
   std::vector<int> counts_, displacements_;
   std::array<Calls, kFunctions> calls_{};

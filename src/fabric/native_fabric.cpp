@@ -18,11 +18,15 @@ void NativeFabric::set_naps(const std::atomic<bool>* may_nap) {
 }
 
 void NativeFabric::carry(Job& job) {
-  Transport& transport = transport_of(*job.slot);
-  if (transport.hosts() == 1) transport.meet();
-  tell(*job.slot);
-  job.met = std::chrono::steady_clock::now();
-  move_bytes(*job.slot);
+  Slot& slot = *job.slot;
+  if (slot.knows_sizes && transport_of(slot).hosts() > 1) {
+    take_known_sizes(slot);
+    job.met = job.published;
+  } else {
+    tell(slot);
+    job.met = std::chrono::steady_clock::now();
+  }
+  move_bytes(slot);
   job.done = std::chrono::steady_clock::now();
 }
 

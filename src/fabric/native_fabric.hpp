@@ -6,12 +6,14 @@
 
 namespace thinwire::fabric {
 
-/// The native clock: wall time over whatever network MPI uses; nothing is added to it but what
-/// travels before each collective's bytes, an all-gather of their sizes (16 bytes a rank). Rates of
-/// the link setting are a statement about that network, for formulas and labels alone.
-/// On one host ranks meet asleep before they call MPI. Between hosts a meeting would be traffic, so
-/// ranks look for their collective's end: between naps while the device computes, which costs up to
-/// some 100 us of lateness but leaves it its cores, and without naps once it waits.
+/// The native clock: wall time over whatever network MPI uses. Nothing is added to it, except
+/// between hosts where a collective's sizes are not known to all: an all-gather of 16 bytes a rank
+/// then travels before its bytes. Rates of the link setting are a statement about that network, for
+/// formulas and labels alone.
+/// On one host ranks meet before they call MPI. Between hosts a meeting would be traffic, so ranks
+/// look for their collective's end: between naps while the device computes, which costs up to some
+/// 100 us of lateness but leaves it its cores, and without naps once it waits. When all had
+/// published is known only of collectives whose sizes travelled: the others' waiting is no skew.
 class NativeFabric final : public WallFabric {
  public:
   NativeFabric(Transport& all, Transport* devices, FabricOptions options);

@@ -6,6 +6,7 @@
 
 #include <climits>
 #include <ctime>
+#include <thread>
 
 namespace thinwire::fabric {
 namespace {
@@ -24,6 +25,19 @@ void wake(std::atomic<std::uint32_t>& word, int sleepers) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE, sleepers, nullptr, nullptr, 0);
 }
 
+bool changes_within(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                    std::chrono::nanoseconds patience) {
+  constexpr int kLooks = 200;  // without a system call: peers that come together need no more
+  for (int look = 0; look < kLooks; ++look)
+    if (word.load() != value) return true;
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < end) {
+    if (word.load() != value) return true;
+    std::this_thread::yield();
+  }
+  return false;
+}
+
 }  // namespace
 
 void NodeLock::lock() {
@@ -36,19 +50,25 @@ void NodeLock::unlock() {
   if (state_.exchange(0) == 2) wake(state_, 1);
 }
 
-bool NodeBarrier::meet(std::uint32_t ranks, const std::atomic<bool>& is_abandoned) {
+bool NodeBarrier::meet(std::uint32_t ranks, const std::atomic<bool>& is_abandoned,
+                       std::chrono::nanoseconds patience) {
   const std::uint32_t round = round_.load();
   if (arrived_.fetch_add(1) + 1 == ranks) {
     arrived_.store(0);  // before the round changes: nobody can arrive for the next one yet
     round_.fetch_add(1);
-    wake(round_, INT_MAX);
+    // Who counts itself as a sleeper after this look finds the new round, and does not sleep.
+    if (sleepers_.load() > 0) wake(round_, INT_MAX);
     return true;
   }
-  while (round_.load() == round) {
-    if (is_abandoned) return false;
+  if (patience.count() > 0 && changes_within(round_, round, patience)) return true;
+  sleepers_.fetch_add(1);
+  bool is_met = false;
+  while (!is_met && !is_abandoned) {
     sleep_while(round_, round);
+    is_met = round_.load() != round;
   }
-  return true;
+  sleepers_.fetch_sub(1);
+  return is_met;
 }
 
 }  // namespace thinwire::fabric

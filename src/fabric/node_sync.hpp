@@ -1,12 +1,12 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 namespace thinwire::fabric {
 
 /// Both live in zero-filled memory shared by processes and are valid there without construction.
-/// Waiting sleeps in the kernel (futex) and never spins: the cores belong to the device that
-/// computes.
+/// Waiting sleeps in the kernel (futex): the cores belong to the device that computes.
 
 /// A lock between processes.
 class NodeLock {
@@ -22,11 +22,14 @@ class NodeLock {
 class NodeBarrier {
  public:
   /// Returns true when `ranks` callers have come, and false soon after `is_abandoned`, which
-  /// another thread of this process may set; the barrier is of no use then.
-  bool meet(std::uint32_t ranks, const std::atomic<bool>& is_abandoned);
+  /// another thread of this process may set; the barrier is of no use then. Looks for the others
+  /// for `patience` before it sleeps, giving its core to whoever wants it: being woken takes as
+  /// long as sending 100 kB.
+  bool meet(std::uint32_t ranks, const std::atomic<bool>& is_abandoned,
+            std::chrono::nanoseconds patience);
 
  private:
-  std::atomic<std::uint32_t> arrived_, round_;
+  std::atomic<std::uint32_t> arrived_, round_, sleepers_;
 };
 
 }  // namespace thinwire::fabric

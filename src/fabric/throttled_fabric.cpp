@@ -18,16 +18,14 @@ void ThrottledFabric::carry(Job& job) {
     send_on_shared_medium(job);
   else
     reserve(job, job.published);
-  Transport& transport = transport_of(*job.slot);
-  transport.meet();
-  job.met = steady_clock::now();
   tell(*job.slot);
+  job.met = steady_clock::now();
   move_bytes(*job.slot);
   const bool is_empty = std::ranges::all_of(job.slot->sizes, [](auto size) { return size == 0; });
   if (!is_empty)
     pause_until(job.send_end + std::chrono::duration_cast<steady_clock::duration>(
                                    std::chrono::duration<double>(link.latency.value_s())));
-  transport.meet();  // what has not left everywhere has not arrived anywhere
+  transport_of(*job.slot).meet();  // what has not left everywhere has not arrived anywhere
   job.done = steady_clock::now();
 }
 

@@ -118,11 +118,9 @@ void VirtualFabric::on_start(int slot) {
 
 void VirtualFabric::on_wait(int slot) {
   give_turn();
-  Transport& transport = transport_of(slots_[at(slot)]);
-  transport.meet();
   tell(slot);
   move_bytes(slots_[at(slot)]);
-  transport.meet();  // nobody computes while another rank is still busy inside MPI
+  transport_of(slots_[at(slot)]).meet();  // nobody computes while another rank is still busy inside MPI
   for (int entry = 0; entry < std::ssize(entries_); ++entry) arrive(entry, slot);
 }
 

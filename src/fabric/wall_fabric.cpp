@@ -38,12 +38,14 @@ void WallFabric::stop() {
 
 void WallFabric::on_begin() {
   bits_.reset();
+  kept_.clear();
   compute_s_ = wait_s_ = hidden_s_ = skew_s_ = 0;
   milestone_s_.fill(LinkTimes::kNever);
   iteration_start_ = steady_clock::now();
 }
 
 void WallFabric::on_compute_start(Phase /*phase*/) {
+  if (!kept_.empty()) hand_over();
   compute_start_ = steady_clock::now();
 }
 
@@ -60,10 +62,15 @@ void WallFabric::on_start(int slot) {
   job = {};
   job.slot = &slots_[index];
   job.published = job.send_start = job.send_end = steady_clock::now();
+  kept_.push_back(&job);
+}
+
+void WallFabric::hand_over() {
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back(&job);
+    queue_.insert(queue_.end(), kept_.begin(), kept_.end());
   }
+  kept_.clear();
   changed_.notify_all();
   if (!thread_.joinable()) thread_ = std::thread(&WallFabric::communicate, this);
 }
@@ -72,7 +79,11 @@ void WallFabric::on_wait(int slot) {
   Job& job = jobs_[static_cast<std::size_t>(slot)];
   const Time waiting_since = steady_clock::now();
   on_awaited(true);
-  {
+  // Collectives are waited for in order, so that all before the first of kept_ have arrived.
+  if (!kept_.empty() && kept_.front() == &job) {
+    kept_.erase(kept_.begin());
+    carry_and_count(job);
+  } else {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return job.is_done; });
   }
@@ -107,6 +118,11 @@ void WallFabric::on_end(DeviceIteration& result) {
   result.link_bits.push_back(bits_.link_bits());
 }
 
+void WallFabric::carry_and_count(Job& job) {
+  carry(job);
+  count_bits(*job.slot);
+}
+
 void WallFabric::communicate() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -117,7 +133,7 @@ void WallFabric::communicate() {
     is_carrying_ = true;
     lock.unlock();
     try {
-      carry(job);
+      carry_and_count(job);
     } catch (...) {
       job.error = std::current_exception();
     }
@@ -133,6 +149,9 @@ void WallFabric::tell(Slot& slot) {
   if (includes_terminal(slot)) bits_.save_state(stamps_.add(bits_.state_size()));
   exchange_stamps(slot);
   if (includes_terminal(slot)) bits_.load_state(added_stamp(0));
+}
+
+void WallFabric::count_bits(const Slot& slot) {
   const auto ready_s = std::span(no_times_).first(slot.sizes.size());
   const auto arrival_s = std::span(no_arrivals_).first(slot.sizes.size());
   if (slot.kind == Kind::all_gather)

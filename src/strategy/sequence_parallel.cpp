@@ -50,6 +50,7 @@ SequenceParallel::SequenceParallel(const model::Model& model, const DeviceRole& 
   for (std::unique_ptr<Exchange>& exchange : exchanges)
     samples_.push_back({std::move(exchange), TokenColumns(most_local_rows(layouts_), role.memory),
                         ops::KvContext(max_columns, model.config().hidden, role.memory)});
+  sizes_.resize(static_cast<std::size_t>(role.devices));
 }
 
 Output SequenceParallel::forward(const model::ModelInput& input, fabric::Fabric& fabric,
@@ -137,7 +138,7 @@ void SequenceParallel::run_block(const Pass& pass, Index layer) {
 
   project_local(pass, layer);
   if (pass.has_exchanges()) {
-    arrive(pass, layer);
+    arrive(pass);
     decode(pass, layer);
   }
   attend(pass, layer, published);
@@ -209,25 +210,18 @@ void SequenceParallel::publish(const Pass& pass, Index exchange, MatrixView<cons
     const fabric::Payload payload = sample.exchange->encode(
         exchange, sample.of(rows).rows(layout.replicated, layout.local_tokens()), pass.fabric);
     if (sample.observer != nullptr) sample.observer->on_published(exchange, payload.bytes);
+    for (int device = 0; device < layout.devices(); ++device)
+      sizes_[static_cast<std::size_t>(device)] = sample.exchange->payload_bytes(exchange, device);
     sample.pending.emplace(
-        pass.fabric.all_gather(payload, sample.exchange->receive_buffer(exchange)));
+        pass.fabric.all_gather(payload, sample.exchange->receive_buffer(exchange), sizes_));
   }
-  if (overlap_ == Overlap::no) arrive(pass, exchange);
+  if (overlap_ == Overlap::no) arrive(pass);
 }
 
 /// Waits for the exchange unless that has been done.
-void SequenceParallel::arrive(const Pass& pass, Index exchange) {
-  for (Sample& sample : pass.samples) {
-    if (!sample.pending) continue;
-    const fabric::Delivery delivery =
-        pass.fabric.wait(*std::exchange(sample.pending, std::nullopt));
-    for (int device = 0; device < sample.layout->devices(); ++device) {
-      const std::int64_t arrived = std::ssize(delivery.from(device));
-      const std::int64_t expected = sample.exchange->payload_bytes(exchange, device);
-      TW_REQUIRE(arrived == expected, "device {} sent {} bytes in exchange {}, {} were expected",
-                 device, arrived, exchange, expected);
-    }
-  }
+void SequenceParallel::arrive(const Pass& pass) {
+  for (Sample& sample : pass.samples)
+    if (sample.pending) pass.fabric.wait(*std::exchange(sample.pending, std::nullopt));
 }
 
 void SequenceParallel::report_hidden(const Pass& pass, Index index) const {

@@ -56,8 +56,9 @@ TEST(MpiFabric, CountsTheCallsOfAnIteration) {
 
   auto calls = play({}, *fabric, is_data_right).traffic.mpi_calls;
 
-  EXPECT_EQ(calls["MPI_Allgather"], 4);  // stamps
-  if (session->size() == 1) return;      // where some exchanges are empty on all devices
+  if (session->hosts() == 1)
+    EXPECT_FALSE(calls.contains("MPI_Allgather"));  // stamps go through the node's memory
+  if (session->size() == 1) return;  // where some exchanges are empty on all devices
   EXPECT_EQ(calls["MPI_Allgatherv"], 3);
   EXPECT_EQ(calls["MPI_Gatherv"], 1);
 }
@@ -133,7 +134,6 @@ TEST(MpiFabric, ATerminalsTimesEqualTheFormula) {
   EXPECT_TRUE(is_data_right);
   test::expect_replayed(iteration, session->rank(), devices, options);
   auto& calls = iteration.traffic.mpi_calls;  // over both transports
-  EXPECT_EQ(calls["MPI_Allgather"], test::kSequences * (fabric->is_terminal() ? 2 : 4));  // stamps
   EXPECT_EQ(calls["MPI_Gatherv"], test::kSequences);
   if (devices == 1) return;  // input_bytes(0) is 0
   EXPECT_EQ(calls["MPI_Scatterv"], test::kSequences);

@@ -9,6 +9,7 @@
 #include "devices.hpp"
 #include "support/mpi_session.hpp"
 #include "thinwire/base/error.hpp"
+#include "thinwire/fabric/fabric.hpp"
 
 namespace thinwire::fabric {
 namespace {
@@ -224,8 +225,99 @@ TEST(MpiTransport, LooksForTheEndOfCollectivesBetweenHosts) {
   EXPECT_FALSE(calls.contains("MPI_Allgatherv"));
 }
 
-TEST(MpiTransport, NobodyLeavesAMeetingBeforeAllHaveCome) {
+std::vector<std::byte> told(Transport& transport, std::size_t size, int round) {
+  const std::vector<std::byte> mine(size, static_cast<std::byte>(16 * transport.rank() + round));
+  std::vector<std::byte> all(size * static_cast<std::size_t>(transport.size()));
+  transport.tell(mine, all);
+  return all;
+}
+
+bool is_told_by_all(std::span<const std::byte> all, std::size_t size, int ranks, int round) {
+  for (int rank = 0; rank < ranks; ++rank)
+    if (!is_filled(all.subspan(static_cast<std::size_t>(rank) * size, size),
+                   static_cast<std::int64_t>(size), 16 * rank + round))
+      return false;
+  return true;
+}
+
+TEST(MpiTransport, TellsOnOneHostWithoutACall) {
   const auto session = test::make_session();
+  Transport& transport = session->world();
+  if (session->hosts() != 1) GTEST_SKIP() << "tells through one node's memory";
+
+  for (int round = 0; round < 1000; ++round) {
+    const auto size = static_cast<std::size_t>(round % 5 == 4 ? 1024 : round % 5);
+    const auto all = told(transport, size, round % 16);
+    ASSERT_TRUE(is_told_by_all(all, size, transport.size(), round % 16)) << round;
+  }
+
+  EXPECT_TRUE(transport.mpi_calls().empty());
+}
+
+TEST(MpiTransport, TellsByMpiWhatTheNodesMemoryDoesNotHold) {
+  const auto session = test::make_session();
+  Transport& transport = session->world();
+
+  for (int round = 0; round < 3; ++round)
+    EXPECT_TRUE(
+        is_told_by_all(told(transport, 5000, round), 5000, transport.size(), round));
+
+  EXPECT_EQ(transport.mpi_calls().at("MPI_Allgather"), 3);
+}
+
+TEST(MpiTransport, TellsBetweenHosts) {
+  const Communicator all = world();
+  if (all.size() < 2) GTEST_SKIP() << "needs two ranks to play two hosts";
+  TwoHosts hosts(all);
+  const std::atomic<bool> may_nap = true;
+  const auto calls_of = [&](const char* function) {
+    const auto calls = hosts.transport.mpi_calls();
+    return calls.contains(function) ? calls.at(function) : 0;
+  };
+
+  EXPECT_TRUE(is_told_by_all(told(hosts.transport, 16, 1), 16, all.size(), 1));
+  const auto meetings = calls_of("MPI_Ibarrier");
+  hosts.transport.set_naps(&may_nap);
+  EXPECT_TRUE(is_told_by_all(told(hosts.transport, 16, 2), 16, all.size(), 2));
+
+  EXPECT_EQ(calls_of("MPI_Allgather"), 1);
+  EXPECT_EQ(calls_of("MPI_Iallgather"), 1);
+  EXPECT_EQ(calls_of("MPI_Ibarrier"), meetings);  // in real time a meeting would be traffic
+}
+
+TEST(MpiTransport, SizesThatAllKnowDoNotTravelBetweenHosts) {
+  const Communicator all = world();
+  if (all.size() < 2) GTEST_SKIP() << "needs two ranks to play two hosts";
+  TwoHosts hosts(all);
+  const int me = all.rank(), ranks = all.size();
+  const std::vector<std::int64_t> sizes = rising_sizes(ranks);
+  FabricOptions options;
+  options.clock = Clock::native;
+  const auto fabric = make_fabric(hosts.transport, options);
+  const auto mine = filled(me, me);
+  std::vector<std::byte> gathered(static_cast<std::size_t>(ranks * (ranks - 1) / 2));
+  const auto exchange = [&](std::span<const std::int64_t> known) {
+    std::ranges::fill(gathered, std::byte{255});
+    fabric->begin_iteration();
+    fabric->wait(fabric->all_gather({mine}, gathered, known));
+    EXPECT_TRUE(is_rising(gathered, ranks));
+    return fabric->end_iteration();
+  };
+
+  const DeviceIteration told = exchange({}), known = exchange(sizes);
+
+  EXPECT_EQ(told.traffic.mpi_calls.at("MPI_Iallgather"), 1);
+  EXPECT_FALSE(known.traffic.mpi_calls.contains("MPI_Iallgather"));
+  EXPECT_EQ(known.link_bits, told.link_bits);
+  EXPECT_EQ(known.traffic.wire_bytes, told.traffic.wire_bytes);
+  EXPECT_EQ(known.links.front().skew_s, 0);
+}
+
+/// By a fabric of real time, whose device `is_idle` or computes meanwhile.
+void meet_often(bool is_idle) {
+  const auto session = test::make_session();
+  const std::atomic<bool> may_nap = !is_idle;
+  session->world().set_naps(&may_nap);
   const Communicator all = world();
   NodeSegment memory(all, sizeof(std::atomic<int>));
   auto& arrivals = *reinterpret_cast<std::atomic<int>*>(memory.data());
@@ -237,6 +329,14 @@ TEST(MpiTransport, NobodyLeavesAMeetingBeforeAllHaveCome) {
     EXPECT_GE(arrivals, meeting * all.size());
     session->world().meet();
   }
+}
+
+TEST(MpiTransport, NobodyLeavesAMeetingBeforeAllHaveCome) {
+  meet_often(false);
+}
+
+TEST(MpiTransport, NobodyLeavesAMeetingOfIdleDevicesBeforeAllHaveCome) {
+  meet_often(true);
 }
 
 }  // namespace

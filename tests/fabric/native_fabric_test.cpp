@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <thread>
 
@@ -52,6 +53,57 @@ TEST(NativeClock, AStatedRateThrottlesNothing) {
     EXPECT_NEAR(times.compute_s + times.wait_s, iteration.wall_s, 1e-12);
     EXPECT_EQ(iteration.link_bits.front(), 2 * 8 * 10'000);
   });
+}
+
+/// One device alone, which notes who moves its bytes.
+class NotingTransport final : public Transport {
+ public:
+  std::vector<std::thread::id> callers;
+
+  int rank() const override { return solo_->rank(); }
+  int size() const override { return solo_->size(); }
+  void meet() override {}
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    solo_->all_gather(mine, all);
+  }
+  void all_gatherv(std::span<const std::byte> mine, std::span<const std::int64_t> sizes,
+                   std::span<std::byte> all) override {
+    callers.push_back(std::this_thread::get_id());
+    solo_->all_gatherv(mine, sizes, all);
+  }
+  void gatherv(int, std::span<const std::byte>, std::span<const std::int64_t>,
+               std::span<std::byte>) override {}
+  void scatterv(int, std::span<const std::byte>, std::span<const std::int64_t>,
+                std::span<std::byte>) override {}
+  void send_receive(std::span<const std::byte>, int, std::span<std::byte>, int) override {}
+  Turn& turn() override { return solo_->turn(); }
+
+ private:
+  std::unique_ptr<Transport> solo_ = make_solo_transport();
+};
+
+TEST(NativeClock, CarriesWhatIsWaitedForAtOnceAndHandsOverTheRest) {
+  NotingTransport transport;
+  const auto fabric = make_fabric(transport, native());
+  const auto mine = filled(3, 1);
+  std::array<std::vector<std::byte>, 3> arrived;
+  arrived.fill(std::vector<std::byte>(3));
+  const auto main = std::this_thread::get_id();
+
+  fabric->begin_iteration();
+  fabric->wait(fabric->all_gather({mine}, arrived[0]));
+  Pending covered = fabric->all_gather({mine}, arrived[1]);
+  fabric->compute({"work", 0}, [](Operations&) {});
+  Pending late = fabric->all_gather({mine}, arrived[2]);  // while the other one may be under way
+  fabric->wait(std::move(covered));
+  fabric->wait(std::move(late));
+  fabric->end_iteration();
+
+  ASSERT_EQ(transport.callers.size(), 3);
+  EXPECT_EQ(transport.callers[0], main);
+  EXPECT_NE(transport.callers[1], main);
+  EXPECT_EQ(transport.callers[2], main);
+  for (const auto& bytes : arrived) EXPECT_EQ(bytes, mine);
 }
 
 TEST(NativeClock, WaitingForALateDeviceIsSkew) {

@@ -85,6 +85,37 @@ TEST(Fabric, RefusesASmallReceiveBuffer) {
   EXPECT_THROW(fabric->wait(fabric->all_gather({mine}, all)), Error);
 }
 
+TEST(Fabric, RefusesAPayloadOfAnotherSizeThanAllExpect) {
+  on_devices(1, [](Transport& transport) {
+    const auto fabric = make_fabric(transport, {});
+    std::vector<std::byte> all(3);
+    const std::vector<std::int64_t> expected{2}, too_many{3, 3};
+    fabric->begin_iteration();
+
+    EXPECT_THROW((void)fabric->all_gather({filled(3, 1)}, all, expected), Error);
+    EXPECT_THROW((void)fabric->all_gather({filled(3, 1)}, all, too_many), Error);
+  });
+}
+
+TEST(Fabric, APeersPayloadOfAnotherSizeThanExpectedIsNotTaken) {
+  for (const Clock clock : {Clock::emulated, Clock::native}) {
+    SCOPED_TRACE(to_string(clock));
+    on_devices(2, [clock](Transport& transport) {
+      FabricOptions options;
+      options.clock = clock;
+      const auto fabric = make_fabric(transport, options);
+      const auto mine = filled(3, 1);
+      std::vector<std::byte> all(8);
+      std::vector<std::int64_t> expected{3, 3};
+      expected[static_cast<std::size_t>(1 - transport.rank())] = 4;  // as this device sees it
+      fabric->begin_iteration();
+      Pending pending = fabric->all_gather({mine}, all, expected);
+
+      EXPECT_THROW(fabric->wait(std::move(pending)), Error);
+    });
+  }
+}
+
 TEST(Fabric, CollectivesAreWaitedForOnceAndInOrder) {
   const auto transport = make_solo_transport();
   const auto fabric = make_fabric(*transport, {});

@@ -153,7 +153,12 @@ class Fabric {
   /// Starts an all-gather; `payload` must stay as it is until wait(). `into` takes all devices'
   /// payloads, packed in device order, and does not overlap `payload`; sizes may differ and may be
   /// zero. Collectives are waited for in the order in which they were started, the same on all.
-  Pending all_gather(const Payload& payload, std::span<std::byte> into);
+  /// `sizes` [device]: the bytes of every device's payload, where all devices know them beforehand
+  /// (all or none give them); empty: each learns the others' when they meet, which under the native
+  /// clock between hosts is a message of its own. Throws Error, here or in wait(), when a payload
+  /// has another size.
+  Pending all_gather(const Payload& payload, std::span<std::byte> into,
+                     std::span<const std::int64_t> sizes = {});
   /// The same towards `root` alone; the other devices' Delivery is empty. What root contributes
   /// does not leave it and is not counted as traffic.
   /// root = devices(): the terminal, which takes part with an empty payload.
@@ -181,7 +186,8 @@ class Fabric {
     Payload payload;                 // what this rank contributes, except to a scatter
     std::vector<Payload> scattered;  // [device], on the terminal
     std::span<std::byte> into;
-    // Known once the ranks have exchanged stamps.
+    bool knows_sizes = false;
+    // Known once the ranks have exchanged stamps; sizes perhaps before.
     std::vector<std::int64_t> sizes;    // [rank] bytes it contributes; scatter: that it gets
     std::vector<Message> messages;      // between ranks; none for an all-gather
     std::vector<std::int64_t> arrived;  // [rank] bytes in `into` that came from it
@@ -200,8 +206,10 @@ class Fabric {
   Transport& transport_of(const Slot& slot) { return includes_terminal(slot) ? all_ : *devices_; }
   /// Begins stamps_ with what every clock needs; derived classes may add to it.
   void begin_stamp(const Slot& slot);
-  /// Exchanges stamps_ and fills what the slot learns from it; its ranks have met.
+  /// The slot's ranks meet and exchange stamps_; fills what the slot learns from it.
   void exchange_stamps(Slot& slot);
+  /// The same without a meeting, for a slot that knows its sizes.
+  void take_known_sizes(Slot& slot);
   /// What `rank` added to its stamp.
   std::span<const double> added_stamp(int rank) const;
   /// Moves the slot's bytes after exchange_stamps().
@@ -248,6 +256,7 @@ class Fabric {
   void start_compute(Phase phase);
   /// A collective of this kind with the fields that all kinds have; start() begins it.
   Slot& prepare(Kind kind, const Payload& payload, std::span<std::byte> into);
+  void expect(Slot& slot, std::span<const std::int64_t> sizes) const;
   Pending start(Slot& slot);
   Slot& free_slot(const std::byte* into);
   void count(const Slot& slot);

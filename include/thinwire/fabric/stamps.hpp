@@ -17,7 +17,7 @@ class Stamps {
   std::span<double> add(std::size_t count);
   void add(std::span<const double> values);
 
-  /// Collective over the transport's ranks, which have met.
+  /// The transport's ranks meet and tell each other theirs.
   void exchange(Transport& transport);
   /// Of the last exchange; valid until the next one.
   std::span<const double> of(int rank) const;

@@ -32,6 +32,12 @@ class Transport {
   virtual int host() const { return 0; }
   /// Returns when all ranks are here. Sleeps while it waits (never spins inside MPI).
   virtual void meet() = 0;
+  /// Meets, and every rank learns what the others came with: equal contributions, all.size() =
+  /// size() * mine.size(), in rank order. For a few numbers: on one host without a message.
+  virtual void tell(std::span<const std::byte> mine, std::span<std::byte> all) {
+    meet();
+    all_gather(mine, all);
+  }
   /// Equal contributions, all.size() = size() * mine.size(), in rank order. Call after meet().
   virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
   /// Contributions of sizes[r] bytes, packed in rank order at the front of `all`. Call after
@@ -51,8 +57,11 @@ class Transport {
                             int from) = 0;
   /// This node's turn.
   virtual Turn& turn() = 0;
-  /// From now on, where ranks are on several hosts, collectives look for their end between naps
-  /// while `may_nap` says so, instead of spinning inside MPI; null: spin. `may_nap` must last.
+  /// From now on the ranks' waiting is real time: `may_nap` (which must last) says whether the
+  /// device computes meanwhile. On one host a meeting of a device that does not looks for the others
+  /// for a moment before it sleeps. Where ranks are on several hosts, collectives look for their end,
+  /// between naps while `may_nap`, instead of spinning inside MPI, and tell() needs no meeting.
+  /// null: as before.
   virtual void set_naps(const std::atomic<bool>* /*may_nap*/) {}
   /// MPI functions called so far, by name; empty where no MPI is involved.
   virtual std::map<std::string, std::int64_t> mpi_calls() const { return {}; }

@@ -76,7 +76,7 @@ class SequenceParallel final : public Strategy {
   void decode(const Pass& pass, Index layer);
   void attend(const Pass& pass, Index layer, compress::Published published);
   void publish(const Pass& pass, Index exchange, MatrixView<const float> rows);
-  void arrive(const Pass& pass, Index exchange);
+  void arrive(const Pass& pass);
   void report_hidden(const Pass& pass, Index index) const;
 
   const model::Model& model_;
@@ -89,6 +89,7 @@ class SequenceParallel final : public Strategy {
   Matrix<float> x_, normed_, query_, attended_, ffn_, patches_;
   Matrix<float> kv_;  ///< [rows, 2 * hidden] of all samples on the way to theirs; empty for one
   std::vector<Sample> samples_;
+  std::vector<std::int64_t> sizes_;  ///< [device] bytes of the payloads of the exchange under way
   ops::Attention attention_;
   SequenceHead head_;
 };
