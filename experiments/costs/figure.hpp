@@ -46,12 +46,6 @@ Paired alternate(int blocks, int calls, Ours&& ours, Bare&& bare) {
   return paired;
 }
 
-inline void print_head() {
-  fmt::print(
-      "| figure | ours | bare | ours / bare | quarters | target | |\n"
-      "|---|---|---|---|---|---|---|\n");
-}
-
 /// Prints a row and returns whether the median ratio of the pairs is at most `target`.
 inline bool print_ratio(const std::string& name, const Paired& paired, double target) {
   std::vector<double> ratios;

@@ -1,6 +1,7 @@
 #include "thinwire/compress/segment_means.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "thinwire/base/error.hpp"
 
@@ -11,28 +12,69 @@ bool is_real(std::span<const std::uint8_t> real, Index row) {
   return real.empty() || real[static_cast<std::size_t>(row)] != 0;
 }
 
-// The row loops run over raw pointers so that they vectorise; a mean's row stays in the L1 cache
-// while its run streams past, hence the speed is that of reading `input`. A partition is some
-// hundred kilobytes: starting threads would cost more than they save.
-void add_row(const float* row, Index cols, float* sum) {
-  for (Index c = 0; c < cols; ++c) sum[c] += row[c];
+// A mean's row stays in the L1 cache while its run streams past, several rows at a time, so that it
+// is loaded and stored seldom: the speed is that of reading `input`. Memory is fastest read from
+// one place to the next, hence the rows that follow are fetched ahead in their order. A partition
+// is some hundred kilobytes: starting threads would cost more than they save.
+constexpr std::size_t kRowsAtOnce = 4;
+constexpr Index kChunk = 64;  // columns, a few cache lines of each row
+
+/// A few rows of a run, in order.
+struct Rows {
+  std::array<const float*, kRowsAtOnce> data{};
+  std::size_t count = 0;
+};
+
+void fetch_ahead(const float* from, Index count) {
+  constexpr Index kLine = 64 / sizeof(float);
+  for (Index i = 0; i < count; i += kLine) __builtin_prefetch(from + i);
 }
 
-void divide_row(float* sum, Index cols, Index count) {
-  const auto divisor = static_cast<float>(count);
-  for (Index c = 0; c < cols; ++c) sum[c] /= divisor;
+/// sum = (sum + row 0 + row 1 ...) / divisor, added one after the other, so that the result does
+/// not depend on how rows are grouped.
+template <std::size_t Count, bool Divides>
+void add_rows(const Rows& rows, Index cols, float divisor, float* __restrict sum) {
+  constexpr auto kCount = static_cast<Index>(Count);
+  std::array<const float*, Count> row;
+  std::copy_n(rows.data.begin(), Count, row.begin());
+  const float* const ahead = row.back() + cols;
+  const auto add = [&](Index begin, Index end) {
+    for (Index c = begin; c < end; ++c) {
+      float value = sum[c];
+      for (std::size_t r = 0; r < Count; ++r) value += row[r][c];
+      sum[c] = Divides ? value / divisor : value;
+    }
+  };
+  const Index chunked = cols - cols % kChunk;
+  for (Index begin = 0; begin < chunked; begin += kChunk) {
+    fetch_ahead(ahead + begin * kCount, kChunk * kCount);
+    add(begin, begin + kChunk);
+  }
+  add(chunked, cols);
+}
+
+template <std::size_t Count = kRowsAtOnce>
+void add_last_rows(const Rows& rows, Index cols, Index divisor, float* sum) {
+  if constexpr (Count > 1)
+    if (rows.count < Count) return add_last_rows<Count - 1>(rows, cols, divisor, sum);
+  add_rows<Count, true>(rows, cols, static_cast<float>(divisor), sum);
 }
 
 void mean_of_run(MatrixView<const float> input, std::span<const std::uint8_t> real, Slice run,
                  std::span<float> mean) {
   std::ranges::fill(mean, 0.0F);
+  Rows next;  // found, not yet added: the last ones are added and divided in one go
   Index count = 0;
   for (Index row = run.begin; row < run.end(); ++row) {
     if (!is_real(real, row)) continue;
-    add_row(input.row(row).data(), input.cols(), mean.data());
+    if (next.count == kRowsAtOnce) {
+      add_rows<kRowsAtOnce, false>(next, input.cols(), 1, mean.data());
+      next.count = 0;
+    }
+    next.data[next.count++] = input.row(row).data();
     ++count;
   }
-  if (count > 1) divide_row(mean.data(), input.cols(), count);
+  if (count > 0) add_last_rows(next, input.cols(), count, mean.data());
 }
 
 }  // namespace

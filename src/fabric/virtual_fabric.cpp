@@ -120,7 +120,8 @@ void VirtualFabric::on_wait(int slot) {
   give_turn();
   tell(slot);
   move_bytes(slots_[at(slot)]);
-  transport_of(slots_[at(slot)]).meet();  // nobody computes while another rank is still busy inside MPI
+  transport_of(slots_[at(slot)])
+      .meet();  // nobody computes while another rank is still busy inside MPI
   for (int entry = 0; entry < std::ssize(entries_); ++entry) arrive(entry, slot);
 }
 

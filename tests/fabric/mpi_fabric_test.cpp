@@ -58,7 +58,7 @@ TEST(MpiFabric, CountsTheCallsOfAnIteration) {
 
   if (session->hosts() == 1)
     EXPECT_FALSE(calls.contains("MPI_Allgather"));  // stamps go through the node's memory
-  if (session->size() == 1) return;  // where some exchanges are empty on all devices
+  if (session->size() == 1) return;                 // where some exchanges are empty on all devices
   EXPECT_EQ(calls["MPI_Allgatherv"], 3);
   EXPECT_EQ(calls["MPI_Gatherv"], 1);
 }

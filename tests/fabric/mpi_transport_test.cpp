@@ -259,8 +259,7 @@ TEST(MpiTransport, TellsByMpiWhatTheNodesMemoryDoesNotHold) {
   Transport& transport = session->world();
 
   for (int round = 0; round < 3; ++round)
-    EXPECT_TRUE(
-        is_told_by_all(told(transport, 5000, round), 5000, transport.size(), round));
+    EXPECT_TRUE(is_told_by_all(told(transport, 5000, round), 5000, transport.size(), round));
 
   EXPECT_EQ(transport.mpi_calls().at("MPI_Allgather"), 3);
 }

@@ -58,10 +58,10 @@ class Transport {
   /// This node's turn.
   virtual Turn& turn() = 0;
   /// From now on the ranks' waiting is real time: `may_nap` (which must last) says whether the
-  /// device computes meanwhile. On one host a meeting of a device that does not looks for the others
-  /// for a moment before it sleeps. Where ranks are on several hosts, collectives look for their end,
-  /// between naps while `may_nap`, instead of spinning inside MPI, and tell() needs no meeting.
-  /// null: as before.
+  /// device computes meanwhile. On one host a meeting of a device that does not looks for the
+  /// others for a moment before it sleeps. Where ranks are on several hosts, collectives look for
+  /// their end, between naps while `may_nap`, instead of spinning inside MPI, and tell() needs no
+  /// meeting. null: as before.
   virtual void set_naps(const std::atomic<bool>* /*may_nap*/) {}
   /// MPI functions called so far, by name; empty where no MPI is involved.
   virtual std::map<std::string, std::int64_t> mpi_calls() const { return {}; }
