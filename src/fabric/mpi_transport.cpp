@@ -19,16 +19,10 @@ constexpr std::array kNames = {
     Names{"MPI_Barrier", "MPI_Ibarrier"},     Names{"MPI_Gatherv", "MPI_Igatherv"},
     Names{"MPI_Scatterv", "MPI_Iscatterv"},   Names{"MPI_Sendrecv", "MPI_Isend"}};
 
-/// A rank's place in the node's memory for what it tells; the barrier's place is as large.
-constexpr std::size_t kPlaceBytes = 1024;
-static_assert(sizeof(NodeBarrier) <= kPlaceBytes);
-
 /// For how long a device without work looks for its peers before it sleeps: as OpenMP's threads.
-constexpr std::chrono::microseconds kPatience{20};
+constexpr std::chrono::nanoseconds kPatience{20'000};
 
-std::int64_t segment_bytes(int ranks) {
-  return static_cast<std::int64_t>(kPlaceBytes) * (1 + 2 * ranks);
-}
+constexpr const char* kLeft = "this rank left the others";
 
 int to_count(std::int64_t bytes) {
   TW_REQUIRE(bytes >= 0 && bytes <= INT_MAX, "{} bytes in one call: MPI counts end at {}", bytes,
@@ -48,9 +42,9 @@ MpiTransport::MpiTransport(Communicator all, Communicator node, Turn& turn)
       leaders_(all_.split(node_.rank() == 0 ? 0 : -1)),
       rank_(all_.rank()),
       size_(all_.size()),
-      node_size_(static_cast<std::uint32_t>(node_.size())),
-      segment_(node_, segment_bytes(node_.size())),
-      barrier_(*reinterpret_cast<NodeBarrier*>(segment_.data())),
+      segment_(node_, NodeTelling::memory_bytes(static_cast<std::uint32_t>(node_.size()))),
+      telling_(segment_.data(), static_cast<std::uint32_t>(node_.size()),
+               static_cast<std::uint32_t>(node_.rank())),
       turn_(turn),
       counts_(static_cast<std::size_t>(size_)),
       displacements_(counts_.size()) {
@@ -68,28 +62,23 @@ void MpiTransport::meet() {
 }
 
 void MpiTransport::meet_on_this_host() {
-  const bool is_idle = may_nap_ != nullptr && !*may_nap_;
-  const auto patience = is_idle ? kPatience : std::chrono::microseconds(0);
-  if (!barrier_.meet(node_size_, is_abandoned_, patience)) throw Error("this rank left the others");
+  if (!telling_.meet(is_abandoned_, patience())) throw Error(kLeft);
 }
 
-/// On one host through its memory. Two generations of places are kept, so that one meeting is
-/// enough: who writes to a place has left the last meeting, which all entered after reading what
-/// was told in the one before.
+std::chrono::nanoseconds MpiTransport::patience() const {
+  const bool is_idle = may_nap_ != nullptr && !*may_nap_;
+  return is_idle ? kPatience : std::chrono::nanoseconds(0);
+}
+
 void MpiTransport::tell(std::span<const std::byte> mine, std::span<std::byte> all) {
   TW_REQUIRE(all.size() == mine.size() * counts_.size(), "{} ranks tell {} bytes into {}", size_,
              mine.size(), all.size());
-  if (hosts_ > 1 || mine.size() > kPlaceBytes) {
-    if (!is_polled()) meet();  // an all-gather that is polled is a meeting itself
-    all_gather(mine, all);
+  if (hosts_ == 1 && mine.size() <= NodeTelling::kMostBytes) {
+    if (!telling_.tell(mine, all, is_abandoned_, patience())) throw Error(kLeft);
     return;
   }
-  const std::size_t ranks = counts_.size();
-  std::byte* const places = segment_.data() + kPlaceBytes * (1 + (tellings_++ % 2) * ranks);
-  std::ranges::copy(mine, places + kPlaceBytes * static_cast<std::size_t>(rank_));
-  meet_on_this_host();
-  for (std::size_t rank = 0; rank < ranks; ++rank)
-    std::copy_n(places + kPlaceBytes * rank, mine.size(), all.data() + rank * mine.size());
+  if (!is_polled()) meet();  // an all-gather that is polled is a meeting itself
+  all_gather(mine, all);
 }
 
 /// MPI_Barrier would spin.
@@ -122,7 +111,7 @@ void MpiTransport::finish(std::span<MPI_Request> requests, const std::atomic<boo
     check_mpi(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &is_done, statuses),
               "MPI_Testall");
     if (is_done != 0) return;
-    if (is_abandoned_) throw Error("this rank left the others");
+    if (is_abandoned_) throw Error(kLeft);
     if (!may_nap) {
       std::this_thread::yield();
       continue;

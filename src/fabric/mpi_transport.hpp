@@ -1,12 +1,14 @@
 #pragma once
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <vector>
 
 #include "fabric/mpi_handles.hpp"
 #include "fabric/node_segment.hpp"
 #include "fabric/node_sync.hpp"
+#include "fabric/node_telling.hpp"
 #include "thinwire/fabric/transport.hpp"
 
 namespace thinwire::fabric {
@@ -75,14 +77,13 @@ class MpiTransport final : public Transport {
   void all_gatherv_in_rounds(std::span<const std::byte> mine, std::span<std::byte> all);
   bool is_polled() const { return hosts_ > 1 && may_nap_ != nullptr; }
   void meet_on_this_host();
+  std::chrono::nanoseconds patience() const;
   void meet_other_hosts();
 
   Communicator all_, node_, leaders_;  // leaders_: the first rank of every host; null on the others
   int rank_, size_, hosts_ = 1, host_ = 0;
-  std::uint32_t node_size_;
-  NodeSegment segment_;  // the barrier, then what the ranks tell each other
-  NodeBarrier& barrier_;
-  std::uint32_t tellings_ = 0;
+  NodeSegment segment_;  // holds the node's telling
+  NodeTelling telling_;
   Turn& turn_;
   std::vector<int> counts_, displacements_;
   std::array<Calls, kFunctions> calls_{};

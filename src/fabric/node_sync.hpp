@@ -18,15 +18,24 @@ class NodeLock {
   std::atomic<std::uint32_t> state_;  // 0 free, 1 held, 2 held and someone sleeps
 };
 
+/// Whether `word` ceases to hold `value` within `patience`, during which the caller looks at it,
+/// giving its core to whoever wants it: being woken takes as long as sending 100 kB.
+bool changes_within(const std::atomic<std::uint32_t>& word, std::uint32_t value,
+                    std::chrono::nanoseconds patience);
+
 /// A barrier between a fixed number of processes, any number of times.
 class NodeBarrier {
  public:
-  /// Returns true when `ranks` callers have come, and false soon after `is_abandoned`, which
-  /// another thread of this process may set; the barrier is of no use then. Looks for the others
-  /// for `patience` before it sleeps, giving its core to whoever wants it: being woken takes as
-  /// long as sending 100 kB.
-  bool meet(std::uint32_t ranks, const std::atomic<bool>& is_abandoned,
-            std::chrono::nanoseconds patience);
+  /// Where a caller of arrive() is.
+  struct Arrival {
+    std::uint32_t round = 0;
+    bool is_last = false;  ///< the others may go, and have been woken
+  };
+  /// Counts the caller among those who have come; it may go when wait() returns.
+  Arrival arrive(std::uint32_t ranks);
+  /// Returns true when all have come, and false soon after `is_abandoned`, which another thread of
+  /// this process may set; the barrier is of no use then. Looks for `patience` before it sleeps.
+  bool wait(Arrival mine, const std::atomic<bool>& is_abandoned, std::chrono::nanoseconds patience);
 
  private:
   std::atomic<std::uint32_t> arrived_, round_, sleepers_;

@@ -246,7 +246,8 @@ TEST(MpiTransport, TellsOnOneHostWithoutACall) {
   if (session->hosts() != 1) GTEST_SKIP() << "tells through one node's memory";
 
   for (int round = 0; round < 1000; ++round) {
-    const auto size = static_cast<std::size_t>(round % 5 == 4 ? 1024 : round % 5);
+    const auto size =
+        static_cast<std::size_t>(round % 5 == 4 ? NodeTelling::kMostBytes : round % 5);
     const auto all = told(transport, size, round % 16);
     ASSERT_TRUE(is_told_by_all(all, size, transport.size(), round % 16)) << round;
   }
