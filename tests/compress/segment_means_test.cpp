@@ -120,6 +120,22 @@ TEST(SegmentMeans, SkipPaddingLikeAPlainLoop) {
   }
 }
 
+TEST(SegmentMeans, AddRowAfterRowHoweverManyARunHas) {
+  for (const Index rows : {1, 2, 3, 4, 5, 8, 9, 23}) {
+    SCOPED_TRACE(testing::Message() << "rows=" << rows);
+    const Matrix<float> input = random_matrix(rows, 131, 11);
+    Matrix<float> mean(1, 131);
+
+    segment_means(input.view(), {}, mean.view());
+
+    for (Index col = 0; col < input.view().cols(); ++col) {
+      float sum = 0;
+      for (Index row = 0; row < rows; ++row) sum += input(row, col);
+      ASSERT_EQ(mean(0, col), sum / static_cast<float>(rows)) << "column " << col;
+    }
+  }
+}
+
 TEST(SegmentMeans, RunWithoutARealRowBecomesAZeroRow) {
   const Matrix<float> input = random_matrix(6, 3, 1);
   const Flags real = {1, 1, 0, 0, 0, 1};
