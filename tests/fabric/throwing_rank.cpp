@@ -33,8 +33,10 @@ void fail_with_a_transfer_under_way(fabric::MpiSession& session) {
   device->begin_iteration();
   if (session.rank() != 1) std::this_thread::sleep_for(std::chrono::minutes(10));
   [[maybe_unused]] const fabric::Pending pending = device->all_gather({mine}, all);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  throw thinwire::Error("fails on purpose");
+  device->compute({"work", 0}, [](thinwire::Operations&) {  // the transfer is under way meanwhile
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    throw thinwire::Error("fails on purpose");
+  });
 }
 
 }  // namespace
