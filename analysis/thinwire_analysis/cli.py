@@ -1,10 +1,12 @@
-"""python -m thinwire_analysis prism|trace|validation|scale|accuracy --results DIR --out DIR"""
+"""python -m thinwire_analysis prism|trace|validation|scale|accuracy --results DIR --out DIR
+python -m thinwire_analysis micro A.json B.json
+"""
 
 import argparse
 import sys
 from pathlib import Path
 
-from thinwire_analysis import accuracy, prism, scale, trace, validation
+from thinwire_analysis import accuracy, micro, prism, scale, trace, validation
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.records import load_schema
 
@@ -18,6 +20,9 @@ def main(arguments=None):
     """Exit status: 0 all checks pass, 1 one fails, 2 bad usage or input."""
     options = _parser().parse_args(arguments)
     try:
+        if options.command == "micro":
+            print(micro.report(micro.compare(options.first, options.second)))
+            return 0
         if options.command == "prism":
             schema = load_schema(options.schema)
             paper, found = prism, prism.reproduce(options.results, options.published, schema)
@@ -65,6 +70,9 @@ def _parser():
     )  # fmt: skip
     study = commands.add_parser("scale", help="tables and figures of experiments/scale")
     _add_places(study)
+    pair = commands.add_parser("micro", help="compare two files of experiments/micro/run.sh")
+    pair.add_argument("first", metavar="A.json", type=Path, help="as it was")
+    pair.add_argument("second", metavar="B.json", type=Path, help="as it is now")
     return parser
 
 

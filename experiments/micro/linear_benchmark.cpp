@@ -1,20 +1,31 @@
+#include <algorithm>
 #include <array>
 #include <vector>
 
 #include "ceiling.hpp"
 #include "report.hpp"
-#include "thinwire/tensor/matrix.hpp"
 
 namespace thinwire::micro {
 namespace {
 
-/// ViT-B/16's products (inputs, outputs) at the rows that 1, 2, 3 and 6 devices have.
-void vit_shapes(benchmark::internal::Benchmark* benchmark) {
+using Shape = std::array<int, 2>;  // inputs, outputs
+
+/// Query and attention output, K|V, feed-forward up (with GELU) and down (onto the residual).
+constexpr Shape kBlock[] = {{768, 768}, {768, 1536}, {768, 3072}, {3072, 768}};
+constexpr Shape kLanguageModelHead = {768, 50257};
+/// BERT-base's and GPT-2's 256 tokens on 1, 2, 3 and 6 devices.
+constexpr int kTextRows[] = {256, 128, 86, 43};
+
+void model_shapes(benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgNames({"rows", "inputs", "outputs"})->UseRealTime();
-  for (const int rows : {197, 98, 65, 33})
-    for (const auto& [inputs, outputs] : {std::array{768, 768}, std::array{768, 1536},
-                                          std::array{768, 3072}, std::array{3072, 768}})
-      benchmark->Args({rows, inputs, outputs});
+  const auto add = [&](int rows, const Shape& shape) {
+    benchmark->Args({rows, shape[0], shape[1]});
+  };
+  for (const int rows : kVitRows)
+    for (const Shape& shape : kBlock) add(rows, shape);
+  for (const int rows : kTextRows)
+    for (const Shape& shape : kBlock) add(rows, shape);
+  for (const int rows : {256, 128, 1}) add(rows, kLanguageModelHead);
 }
 
 Product product_of(const benchmark::State& state) {
@@ -23,27 +34,38 @@ Product product_of(const benchmark::State& state) {
   return {plain.rows, plain.inputs, plain.outputs, ops::Activation::gelu_erf};
 }
 
-void linear(benchmark::State& state) {
-  const auto [rows, inputs, outputs, activation] = product_of(state);
-  const Matrix<float> weight(outputs, inputs), x(rows, inputs);
-  const std::vector<float> bias(static_cast<std::size_t>(outputs));
-  const ops::Linear multiply(weight.view(), bias, {activation}, std::pmr::new_delete_resource());
-  Matrix<float> y(rows, outputs);
-  Operations counted;
-  multiply(x.view(), y.view(), counted);
-  for ([[maybe_unused]] auto _ : state) multiply(x.view(), y.view(), counted);
-  report_flops(state, 2.0 * static_cast<double>(rows * inputs * outputs));
+/// Bytes: weights, rows and results.
+Work work_of(const Product& product) {
+  const auto [rows, inputs, outputs, activation] = product;
+  return {product_flops(rows, inputs, outputs),
+          bytes_of(rows * inputs + inputs * outputs + rows * outputs)};
 }
-BENCHMARK(linear)->Apply(vit_shapes);
 
+ops::Epilogue epilogue_of(const Product& product) {
+  const bool is_down = product.inputs > product.outputs;
+  return {product.activation, is_down ? ops::Accumulate::yes : ops::Accumulate::no};
+}
+
+/// As a pass does it.
+void linear(benchmark::State& state) {
+  const Product product = product_of(state);
+  const Matrix<float> weight(product.outputs, product.inputs);
+  const Matrix<float> x(product.rows, product.inputs);
+  const std::vector<float> bias(static_cast<std::size_t>(product.outputs));
+  const ops::Linear multiply(weight.view(), bias, epilogue_of(product), heap());
+  Matrix<float> y(product.rows, product.outputs);
+  Operations counted;
+  time_calls(state, work_of(product), [&] { multiply(x.view(), y.view(), counted); });
+}
+BENCHMARK(linear)->Apply(model_shapes);
+
+/// As oneDNN alone does it.
 void bare_matmul(benchmark::State& state) {
   const std::array products{product_of(state)};
   BareMatmuls multiply(products);
-  multiply();
-  for ([[maybe_unused]] auto _ : state) multiply();
-  report_flops(state, multiply.flops());
+  time_calls(state, work_of(products[0]), [&] { multiply(); });
 }
-BENCHMARK(bare_matmul)->Apply(vit_shapes);
+BENCHMARK(bare_matmul)->Apply(model_shapes);
 
 }  // namespace
 }  // namespace thinwire::micro
