@@ -175,56 +175,64 @@ bool print_shares(const Plan& plan, const Bench& bench) {
   return all_hold;
 }
 
-/// A product of a block as a pass does it, twelve times with weights of its own, as layers have.
+/// A product of a block, as often as a pass does it: with weights of its own for every layer, which
+/// come from memory, or always with the same, which come from a cache.
 class LayerProducts {
  public:
-  LayerProducts(const Product& product, ops::Epilogue epilogue)
+  LayerProducts(const Product& product, ops::Epilogue epilogue, int weights)
       : product_(product), x_(product.rows, product.inputs), y_(product.rows, product.outputs) {
-    constexpr int kLayers = 12;
     const Matrix<float> weight(product.outputs, product.inputs);
     const std::vector<float> bias(static_cast<std::size_t>(product.outputs));
-    for (int layer = 0; layer < kLayers; ++layer)
-      layers_.emplace_back(weight.view(), bias, epilogue, std::pmr::new_delete_resource());
+    for (int i = 0; i < weights; ++i)
+      multiply_.emplace_back(weight.view(), bias, epilogue, std::pmr::new_delete_resource());
   }
   double flops_per_s() {
     const auto start = std::chrono::steady_clock::now();
-    for (const ops::Linear& multiply : layers_) multiply(x_.view(), y_.view(), counted_);
+    for (int layer = 0; layer < kLayers; ++layer)
+      multiply_[static_cast<std::size_t>(layer) % multiply_.size()](x_.view(), y_.view(), counted_);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    return 2.0 *
-           static_cast<double>(product_.rows * product_.inputs * product_.outputs *
-                               std::ssize(layers_)) /
+    return 2.0 * kLayers * static_cast<double>(product_.rows * product_.inputs * product_.outputs) /
            spent.count();
   }
   void forget() {}
 
+  static constexpr int kLayers = 12;
+
  private:
   Product product_;
   Matrix<float> x_, y_;
-  std::deque<ops::Linear> layers_;
+  std::deque<ops::Linear> multiply_;
   Operations counted_;
 };
 
 void print_product(const Plan& plan, const char* name, Product product, ops::Epilogue epilogue) {
-  std::deque<LayerProducts> objects;
   const Index tokens = product.rows;
   std::vector<Index> rows{tokens};
   for (const int devices : kDevices) rows.push_back(tokens / devices);
-  for (const Index count : rows) {
-    product.rows = count;
-    objects.emplace_back(product, epilogue);
-  }
+  std::deque<LayerProducts> objects;
+  for (const Index count : rows)
+    for (const int weights : {LayerProducts::kLayers, 1}) {
+      product.rows = count;
+      objects.emplace_back(product, epilogue, weights);
+    }
   const std::vector<Rates> rates = in_turn(objects, plan.rounds);
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    fmt::print("| {} | {} | {:.1f} | {:.3f} | {:.3f} to {:.3f} |\n", name, rows[i],
-               rates[i].gflops(), rates[i].ratio(), rates[i].ratio(25), rates[i].ratio(75));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Rates& layers = rates[2 * i];
+    const Rates& cached = rates[2 * i + 1];
+    fmt::print("| {} | {} | {:.1f} | {:.3f} | {:.3f} to {:.3f} | {:.1f} |\n", name, rows[i],
+               layers.gflops(), layers.ratio(), layers.ratio(25), layers.ratio(75),
+               cached.gflops());
+  }
 }
 
 void print_products(const Plan& plan, const model::ModelConfig& config) {
   using ops::Accumulate, ops::Activation;
   const Index n = config.tokens, hidden = config.hidden, ffn = config.ffn;
   fmt::print(
-      "The products of its blocks\n\n| product | rows | GFLOP/s | of all rows | quarters |\n"
-      "|---|---:|---:|---:|---|\n");
+      "The products of its blocks: with weights for every layer, and with one layer's in the "
+      "cache\n\n"
+      "| product | rows | GFLOP/s | of all rows | quarters | cached, GFLOP/s |\n"
+      "|---|---:|---:|---:|---|---:|\n");
   print_product(plan, "query, output", {n, hidden, hidden}, {});
   print_product(plan, "K\\|V", {n, hidden, 2 * hidden}, {});
   print_product(plan, "feed-forward up, GELU", {n, hidden, ffn}, {Activation::gelu_erf});
