@@ -1,4 +1,6 @@
-"""Reads what `valgrind --tool=callgrind --compress-strings=no --compress-pos=no --dump-line=no` wrote."""
+"""Reads the dumps of `valgrind --tool=callgrind`, written with --compress-strings=no
+--compress-pos=no --dump-line=no.
+"""
 
 import re
 from collections import Counter

@@ -51,9 +51,13 @@ calls=3 0
 """
 
 
-def case(instructions=1000, calls=4.0, **functions):
+LOOP = "void thinwire::ops::(anonymous namespace)::multiply<6l>(thinwire::ops::ProductTile const&)"
+
+
+def case(instructions=1000, calls=4.0, products=0, **functions):
     return {
         "instructions": instructions,
+        "products": products,
         "functions": functions or {"softmax": instructions},
         "calls": {"dnnl_primitive_execute": calls},
     }
@@ -83,10 +87,19 @@ class ReadsDumps(unittest.TestCase):
     def test_knows_the_dump(self):
         self.assertEqual((self.dump.number, self.dump.name), (7, "vit, single"))
 
+    def test_tells_the_loops_of_products_and_the_playback_from_the_rest(self):
+        self.dump.functions[LOOP] = 900
+        self.dump.functions["thinwire::validation::ReplayTransport::meet()"] = 600
+
+        found = check.case_of(self.dump)
+
+        self.assertEqual((found["instructions"], found["products"]), (61, 300))
+        self.assertNotIn("thinwire::validation::ReplayTransport::meet()", found["functions"])
+
     def test_states_figures_of_one_pass(self):
         found = check.case_of(self.dump)
 
-        self.assertEqual(found["instructions"], 61)
+        self.assertEqual((found["instructions"], found["products"]), (61, 0))
         self.assertEqual(found["functions"]["softmax(float*)"], 40)
         self.assertEqual(found["calls"], {"dnnl_primitive_execute": 2})
 
@@ -110,6 +123,21 @@ class Compares(unittest.TestCase):
         self.assertIn("+100  softmax", text)
         self.assertNotIn("norm", text)
 
+    def test_holds_the_loops_of_products_by_themselves(self):
+        now, then = case(1050, products=90_000), case(1000, products=90_000)
+        status, text = self.judge(document(a=now), document(a=then))
+        self.assertEqual(status, check.BAD)
+        self.assertIn("instructions: +5.0 %", text)
+        self.assertNotIn("products:", text)
+
+        now["functions"][LOOP], then["functions"][LOOP] = 99_000, 90_000
+        now.update(instructions=1000, products=99_000)
+        status, text = self.judge(document(a=now), document(a=then))
+        self.assertEqual(status, check.BAD)
+        self.assertIn("products: +10.0 %", text)
+        self.assertIn(f"+9000  {LOOP}", text)
+        self.assertNotIn("instructions: ", text)
+
     def test_asks_to_take_a_gain_in(self):
         status, text = self.judge(document(a=case(900)), document(a=case(1000)))
 
@@ -123,7 +151,8 @@ class Compares(unittest.TestCase):
         self.assertIn("dnnl_primitive_execute is called 5 times a pass, reference 4", text)
 
     def test_finds_a_case_on_one_side_alone(self):
-        for counted, reference in ((document(a=case()), document()), (document(), document(a=case()))):
+        one, none = document(a=case()), document()
+        for counted, reference in ((one, none), (none, one)):
             status, text = self.judge(counted, reference)
             self.assertEqual(status, check.BAD)
             self.assertIn("case is not in the", text)
