@@ -1,5 +1,4 @@
 #include <array>
-#include <numeric>
 #include <vector>
 
 #include "counting.hpp"
@@ -25,9 +24,9 @@ Matrix<float> random_matrix(Index rows, Index cols, const char* name) {
 void count_coding(const Plan& plan) {
   const Matrix<float> rows = random_matrix(kRows, kHidden, "rows");
   Matrix<float> means(kSegments, kHidden), looked_up(kRows, kHidden), kv(kRows, 2 * kHidden);
-  std::vector<std::int32_t> indices(kRows);
-  std::iota(indices.begin(), indices.end(), 0);
-  for (std::int32_t& index : indices) index = index * 29 % kCodewords;
+  std::vector<std::int32_t> indices;
+  for (Index i = 0; i < kRows; ++i)
+    indices.push_back(static_cast<std::int32_t>(i * 29 % kCodewords));
 
   count("segment means", plan, [&] { compress::segment_means(rows.view(), {}, means.view()); });
 
