@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "bf16_rows.hpp"
 #include "packed_matmul.hpp"
 
 namespace thinwire::ops {
@@ -19,10 +20,14 @@ dnnl::memory transposed(const float* weight, Index outputs, Index inputs, Index 
 
 struct Linear::Impl {
   Impl(MatrixView<const float> weight, std::span<const float> bias_values, Epilogue wanted,
-       std::pmr::memory_resource* memory, Packing packing);
+       std::pmr::memory_resource* memory, Packing packing, DType wanted_dtype);
+
+  /// The one place where a product's implementation is chosen.
+  void run(const float* x, float* y, Index rows) const;
 
   Index inputs, outputs;
   Epilogue epilogue;
+  DType dtype;
   onednn::Layout layout;
   Matrix<std::byte> packed;  // the order of these two is the order of allocation
   Matrix<float> bias;        // [1, outputs], or [0, 0] without a bias
@@ -30,11 +35,13 @@ struct Linear::Impl {
 };
 
 Linear::Impl::Impl(MatrixView<const float> weight, std::span<const float> bias_values,
-                   Epilogue wanted, std::pmr::memory_resource* memory, Packing packing)
+                   Epilogue wanted, std::pmr::memory_resource* memory, Packing packing,
+                   DType wanted_dtype)
     : inputs(weight.cols()),
       outputs(weight.rows()),
       epilogue(wanted),
-      layout(PackedMatmul::preferred_layout(inputs, outputs, !bias_values.empty(), wanted)),
+      dtype(wanted_dtype),
+      layout(PackedMatmul::preferred_layout(inputs, outputs, !bias_values.empty(), wanted, dtype)),
       packed(1, static_cast<Index>(layout.get_size()), memory, Matrix<std::byte>::Fill::none),
       bias(bias_values.empty() ? 0 : 1, std::ssize(bias_values), memory, Matrix<float>::Fill::none),
       multiply(onednn::borrow(layout, packed.view().data()),
@@ -48,13 +55,20 @@ Linear::Impl::Impl(MatrixView<const float> weight, std::span<const float> bias_v
   std::ranges::copy(bias_values, bias.view().data());
 }
 
+void Linear::Impl::run(const float* x, float* y, Index rows) const {
+  if (dtype == DType::fp32)
+    multiply(x, y, rows);
+  else
+    multiply(as_bf16(x, rows * inputs), y, rows);
+}
+
 Linear::Linear(MatrixView<const float> weight, std::span<const float> bias, Epilogue epilogue,
-               std::pmr::memory_resource* memory, Packing packing) {
+               std::pmr::memory_resource* memory, Packing packing, DType dtype) {
   TW_REQUIRE(weight.rows() > 0 && weight.cols() > 0, "a weight of [{}, {}]", weight.rows(),
              weight.cols());
   TW_REQUIRE(bias.empty() || std::ssize(bias) == weight.rows(), "a bias of {} for {} outputs",
              bias.size(), weight.rows());
-  impl_ = std::make_unique<Impl>(weight, bias, epilogue, memory, packing);
+  impl_ = std::make_unique<Impl>(weight, bias, epilogue, memory, packing, dtype);
 }
 
 Linear::Linear(Linear&&) noexcept = default;
@@ -71,7 +85,7 @@ void Linear::operator()(MatrixView<const float> x, MatrixView<float> y, Operatio
              x.stride(), y.stride());
   if (x.rows() == 0) return;
 
-  impl_->multiply(x.data(), y.data(), x.rows());
+  impl_->run(x.data(), y.data(), x.rows());
 
   const std::int64_t elements = x.rows() * outputs;
   counted.matmul_macs += elements * inputs;
@@ -89,6 +103,10 @@ Index Linear::outputs() const {
 
 Epilogue Linear::epilogue() const {
   return impl_->epilogue;
+}
+
+DType Linear::dtype() const {
+  return impl_->dtype;
 }
 
 Matrix<float> Linear::unpacked() const {

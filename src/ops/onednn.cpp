@@ -9,6 +9,11 @@ namespace thinwire::ops::onednn {
 namespace {
 
 constexpr auto kFp32 = dnnl::memory::data_type::f32;
+constexpr auto kBf16 = dnnl::memory::data_type::bf16;
+
+dnnl::memory::data_type type_of(DType dtype) {
+  return dtype == DType::fp32 ? kFp32 : kBf16;
+}
 
 void append_activation(dnnl::post_ops& operations, Activation activation) {
   if (activation == Activation::none) return;
@@ -55,12 +60,20 @@ const dnnl::engine& cpu() {
   return engine;
 }
 
-Layout strided_layout(Index rows, Index cols, Index row_stride, Index column_stride) {
-  return {{rows, cols}, kFp32, {row_stride, column_stride}};
+Layout strided_layout(Index rows, Index cols, Index row_stride, Index column_stride, DType dtype) {
+  return {{rows, cols}, type_of(dtype), {row_stride, column_stride}};
 }
 
-Layout any_layout(Index rows, Index cols) {
-  return {{rows, cols}, kFp32, dnnl::memory::format_tag::any};
+Layout any_layout(Index rows, Index cols, DType dtype) {
+  return {{rows, cols}, type_of(dtype), dnnl::memory::format_tag::any};
+}
+
+DType dtype_of(const Layout& layout) {
+#if DNNL_VERSION_MAJOR >= 3
+  return layout.get_data_type() == kBf16 ? DType::bf16 : DType::fp32;
+#else
+  return layout.data_type() == kBf16 ? DType::bf16 : DType::fp32;
+#endif
 }
 
 MatrixShape shape_of(const Layout& layout) {
@@ -135,17 +148,17 @@ BoundMatmul::BoundMatmul(const MatmulPlan& plan, dnnl::matmul primitive, dnnl::m
   }
 }
 
-dnnl_status_t BoundMatmul::operator()(const float* source, float* destination) noexcept {
-  dnnl_memory_set_data_handle(source_.get(), const_cast<float*>(source));
+dnnl_status_t BoundMatmul::operator()(const void* source, float* destination) noexcept {
+  dnnl_memory_set_data_handle(source_.get(), const_cast<void*>(source));
   dnnl_memory_set_data_handle(destination_.get(), destination);
   // The C call: the C++ one would build a map of the arguments every time.
   return dnnl_primitive_execute(primitive_.get(), stream_.get(), argument_count_,
                                 arguments_.data());
 }
 
-dnnl_status_t BoundMatmul::operator()(const float* source, const float* weights,
+dnnl_status_t BoundMatmul::operator()(const void* source, const void* weights,
                                       float* destination) noexcept {
-  dnnl_memory_set_data_handle(weights_.get(), const_cast<float*>(weights));
+  dnnl_memory_set_data_handle(weights_.get(), const_cast<void*>(weights));
   return (*this)(source, destination);
 }
 

@@ -16,13 +16,16 @@ using MatmulPlan = dnnl::matmul::primitive_desc;
 /// Objects of one computation must share an engine, so the process has one.
 const dnnl::engine& cpu();
 
-/// An fp32 matrix whose element (r, c) is at r * row_stride + c * column_stride.
-Layout strided_layout(Index rows, Index cols, Index row_stride, Index column_stride);
-inline Layout dense_layout(Index rows, Index cols) {
-  return strided_layout(rows, cols, cols, 1);
+/// A matrix whose element (r, c) is at r * row_stride + c * column_stride.
+Layout strided_layout(Index rows, Index cols, Index row_stride, Index column_stride,
+                      DType dtype = DType::fp32);
+inline Layout dense_layout(Index rows, Index cols, DType dtype = DType::fp32) {
+  return strided_layout(rows, cols, cols, 1, dtype);
 }
-/// An fp32 matrix in the layout that the primitive likes best.
-Layout any_layout(Index rows, Index cols);
+/// A matrix in the layout that the primitive likes best.
+Layout any_layout(Index rows, Index cols, DType dtype = DType::fp32);
+/// Of a layout made with one of these.
+DType dtype_of(const Layout& layout);
 
 struct MatrixShape {
   Index rows, cols;
@@ -63,8 +66,9 @@ class BoundMatmul {
               dnnl::memory bias = {});
 
   /// Status instead of exceptions, which must not leave an OpenMP region.
-  dnnl_status_t operator()(const float* source, float* destination) noexcept;
-  dnnl_status_t operator()(const float* source, const float* weights, float* destination) noexcept;
+  /// `source` and `weights` are of the plan's types, `destination` is fp32.
+  dnnl_status_t operator()(const void* source, float* destination) noexcept;
+  dnnl_status_t operator()(const void* source, const void* weights, float* destination) noexcept;
 
  private:
   dnnl::matmul primitive_;

@@ -11,8 +11,8 @@ namespace {
 constexpr Index kPackingRows = 128;
 
 onednn::MatmulLayouts layouts_for(Index rows, Index inputs, Index outputs, bool has_bias,
-                                  Epilogue epilogue) {
-  return {onednn::dense_layout(rows, inputs), onednn::any_layout(inputs, outputs),
+                                  Epilogue epilogue, DType dtype) {
+  return {onednn::dense_layout(rows, inputs, dtype), onednn::any_layout(inputs, outputs, dtype),
           onednn::dense_layout(rows, outputs), has_bias, epilogue};
 }
 
@@ -22,12 +22,12 @@ PackedMatmul::PackedMatmul(dnnl::memory weights, dnnl::memory bias, Epilogue epi
     : weights_(std::move(weights)), bias_(std::move(bias)), epilogue_(epilogue) {}
 
 onednn::Layout PackedMatmul::preferred_layout(Index inputs, Index outputs, bool has_bias,
-                                              Epilogue epilogue) {
-  return onednn::make_matmul(layouts_for(kPackingRows, inputs, outputs, has_bias, epilogue))
+                                              Epilogue epilogue, DType dtype) {
+  return onednn::make_matmul(layouts_for(kPackingRows, inputs, outputs, has_bias, epilogue, dtype))
       .weights_desc();
 }
 
-void PackedMatmul::operator()(const float* x, float* y, Index rows) const {
+void PackedMatmul::operator()(const void* x, float* y, Index rows) const {
   const std::shared_ptr<Prepared> matmul = prepared(rows);  // another thread may drop it meanwhile
   Lease bound = borrow_bound(*matmul);
   const dnnl_status_t status = (*bound)(x, y);
@@ -59,7 +59,8 @@ std::shared_ptr<PackedMatmul::Prepared> PackedMatmul::prepared(Index rows) const
 std::shared_ptr<PackedMatmul::Prepared> PackedMatmul::prepare(Index rows) const {
   const auto [inputs, outputs] = onednn::shape_of(weights_.get_desc());
   const bool has_bias = static_cast<bool>(bias_);
-  const onednn::MatmulLayouts free = layouts_for(rows, inputs, outputs, has_bias, epilogue_);
+  const onednn::MatmulLayouts free = layouts_for(rows, inputs, outputs, has_bias, epilogue_,
+                                                 onednn::dtype_of(weights_.get_desc()));
   onednn::MatmulLayouts packed = free;
   packed.weights = weights_.get_desc();
 

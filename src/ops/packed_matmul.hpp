@@ -22,10 +22,11 @@ class PackedMatmul {
 
   /// The layout to pack [inputs, outputs] weights in: what oneDNN chooses for some 128 rows.
   static onednn::Layout preferred_layout(Index inputs, Index outputs, bool has_bias,
-                                         Epilogue epilogue);
+                                         Epilogue epilogue, DType dtype = DType::fp32);
 
-  /// x [rows, inputs]   y [rows, outputs]   both dense. Any thread may call at any time.
-  void operator()(const float* x, float* y, Index rows) const;
+  /// x [rows, inputs] of the weights' type   y [rows, outputs] fp32   both dense. Any thread may
+  /// call at any time.
+  void operator()(const void* x, float* y, Index rows) const;
 
   /// Weights that were reordered because a row count wanted another layout.
   std::size_t copies() const;

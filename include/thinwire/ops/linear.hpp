@@ -3,6 +3,7 @@
 #include <memory_resource>
 #include <span>
 
+#include "thinwire/base/dtype.hpp"
 #include "thinwire/base/operations.hpp"
 #include "thinwire/tensor/matrix.hpp"
 
@@ -24,14 +25,17 @@ enum class Packing { write, attach };
 
 /// y = activation(x * transpose(weight) + bias), or y += that.
 ///   weight [outputs, inputs]   x [rows, inputs]   y [rows, outputs]   all fp32, x and y dense
+/// With DType::bf16 `weight` and x are rounded to bf16 and their exact products summed in fp32.
 class Linear {
  public:
   /// Packs `weight` once, in the layout that oneDNN prefers, which serves every row count; the
   /// packed weights and the bias (may be empty) are held in `memory`. With Packing::attach the
   /// contents of `weight` and `bias` are not read (their shapes are), and the bytes at the place
   /// that `memory` returns are taken as they are.
+  /// DType::bf16 works on every CPU, and is fast where has_fast_bf16() (runtime.hpp).
   Linear(MatrixView<const float> weight, std::span<const float> bias, Epilogue epilogue,
-         std::pmr::memory_resource* memory, Packing packing = Packing::write);
+         std::pmr::memory_resource* memory, Packing packing = Packing::write,
+         DType dtype = DType::fp32);
   Linear(Linear&&) noexcept;
   Linear& operator=(Linear&&) noexcept;
   ~Linear();
@@ -46,8 +50,9 @@ class Linear {
   Index inputs() const;
   Index outputs() const;
   Epilogue epilogue() const;
-  /// The weights [outputs, inputs] bit for bit as they were before packing: for making parts of a
-  /// product at set-up, not for a pass.
+  DType dtype() const;
+  /// The weights [outputs, inputs] bit for bit as they were before packing, those of bf16 as they
+  /// were rounded: for making parts of a product at set-up, not for a pass.
   Matrix<float> unpacked() const;
   /// [outputs], or empty without a bias.
   std::span<const float> bias() const;

@@ -1,0 +1,50 @@
+#include "bf16_rows.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "thinwire/tensor/matrix.hpp"
+
+namespace thinwire::ops {
+namespace {
+
+/// A piece is read from the second-level cache in about the time that waking a thread takes.
+constexpr Index kPiece = 16384;
+
+/// float_to_bfloat16 without branches, so that the loop is vector code.
+inline std::uint16_t rounded(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t nearest = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
+  const std::uint32_t quiet = (bits >> 16) | 0x40U;  // rounding could turn a NaN into infinity
+  return static_cast<std::uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? quiet : nearest);
+}
+
+void round_piece(const float* from, Index count, std::uint16_t* to) {
+#pragma omp simd
+  for (Index i = 0; i < count; ++i) to[i] = rounded(from[i]);
+}
+
+}  // namespace
+
+void round_to_bf16(const float* from, Index count, std::uint16_t* to) {
+  if (count <= 2 * kPiece || omp_get_max_threads() == 1) {
+    round_piece(from, count, to);
+    return;
+  }
+#pragma omp parallel for schedule(static)
+  for (Index begin = 0; begin < count; begin += kPiece)
+    round_piece(from + begin, std::min(kPiece, count - begin), to + begin);
+}
+
+const std::uint16_t* as_bf16(const float* from, Index count) {
+  thread_local Matrix<std::uint16_t> rows;
+  if (rows.cols() < count)
+    rows = Matrix<std::uint16_t>(1, count, std::pmr::new_delete_resource(),
+                                 Matrix<std::uint16_t>::Fill::none);
+  round_to_bf16(from, count, rows.view().data());
+  return rows.view().data();
+}
+
+}  // namespace thinwire::ops
