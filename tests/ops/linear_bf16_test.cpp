@@ -39,7 +39,14 @@ Linear make_bf16(MatrixView<const float> weight, std::span<const float> bias = {
   return {weight, bias, epilogue, heap(), Packing::write, DType::bf16};
 }
 
-TEST(LinearBf16, MultipliesRoundedValuesAsExactlyAsFp32) {
+class LinearBf16 : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_fast_bf16()) GTEST_SKIP() << "oneDNN has no bf16 instructions here";
+  }
+};
+
+TEST_F(LinearBf16, MultipliesRoundedValuesAsExactlyAsFp32) {
   for (const Shape shape : kShapes) {
     const Matrix<float> weight = random_matrix(shape.outputs, shape.inputs, "weight", 0.3F);
     const Matrix<float> bias = random_matrix(1, shape.outputs, "bias");
@@ -63,7 +70,7 @@ TEST(LinearBf16, MultipliesRoundedValuesAsExactlyAsFp32) {
   }
 }
 
-TEST(LinearBf16, CountsWhatFp32Counts) {
+TEST_F(LinearBf16, CountsWhatFp32Counts) {
   const Matrix<float> weight = random_matrix(5, 3, "weight"), x = random_matrix(7, 3, "x");
   const std::vector<float> bias(5, 1.0F);
   Matrix<float> y(7, 5);
@@ -75,14 +82,14 @@ TEST(LinearBf16, CountsWhatFp32Counts) {
   EXPECT_EQ(bf16, fp32);
 }
 
-TEST(LinearBf16, PacksHalfTheBytes) {
+TEST_F(LinearBf16, PacksHalfTheBytes) {
   const Matrix<float> weight = random_matrix(128, 96, "weight");
 
   EXPECT_EQ(make_bf16(weight.view()).dtype(), DType::bf16);
   EXPECT_EQ(make_bf16(weight.view()).packed_bytes(), 2 * 128 * 96);
 }
 
-TEST(LinearBf16, GivesItsRoundedWeightsBackBitForBit) {
+TEST_F(LinearBf16, GivesItsRoundedWeightsBackBitForBit) {
   for (const Shape shape : kShapes) {
     SCOPED_TRACE(testing::Message() << shape.inputs << " inputs, " << shape.outputs << " outputs");
     const Matrix<float> wide = random_matrix(shape.outputs, shape.inputs + 3, "wide");
@@ -96,7 +103,7 @@ TEST(LinearBf16, GivesItsRoundedWeightsBackBitForBit) {
   }
 }
 
-TEST(LinearBf16, ARowsResultDoesNotDependOnTheOthers) {
+TEST_F(LinearBf16, ARowsResultDoesNotDependOnTheOthers) {
   const Matrix<float> weight = random_matrix(384, 96, "weight"), x = random_matrix(99, 96, "x");
   const Linear linear = make_bf16(weight.view());
   Matrix<float> whole(99, 384), parts(99, 384);

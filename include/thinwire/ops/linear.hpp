@@ -32,7 +32,7 @@ class Linear {
   /// packed weights and the bias (may be empty) are held in `memory`. With Packing::attach the
   /// contents of `weight` and `bias` are not read (their shapes are), and the bytes at the place
   /// that `memory` returns are taken as they are.
-  /// DType::bf16 works on every CPU, and is fast where has_fast_bf16() (runtime.hpp).
+  /// DType::bf16 is for CPUs with has_fast_bf16() (runtime.hpp); others throw Error or are slow.
   Linear(MatrixView<const float> weight, std::span<const float> bias, Epilogue epilogue,
          std::pmr::memory_resource* memory, Packing packing = Packing::write,
          DType dtype = DType::fp32);
