@@ -29,15 +29,16 @@ constexpr const char* kUsage =
     "  thinwire calibrate --model bert-base --tokens 128 --rows 1,16..128:lin:8\n"
     "  thinwire calibrate --devices 2 --sizes 1kB..1MB:log:8 --json device.json\n";
 
-constexpr std::array<std::string_view, 12> kFields = {
-    "model",   "tokens",   "threads",  "devices",    "clock",  "rate",
-    "latency", "topology", "overhead", "iterations", "warmup", "timeout"};
+constexpr std::array<std::string_view, 13> kFields = {
+    "model",   "tokens",   "threads",  "dtype",      "devices", "clock",  "rate",
+    "latency", "topology", "overhead", "iterations", "warmup",  "timeout"};
 
 void print_profile(const harness::CalibrationSpec& spec, const harness::Profile& profile,
                    const Json& json) {
   const Json& device = json.at("device");
-  fmt::print("{} on {} thread{}: {} of memory available\n", profile.model, profile.threads,
-             profile.threads == 1 ? "" : "s", bytes(device.at("memory_bytes")));
+  fmt::print("{} in {} on {} thread{}: {} of memory available\n", profile.model,
+             to_string(profile.dtype), profile.threads, profile.threads == 1 ? "" : "s",
+             bytes(device.at("memory_bytes")));
   fmt::print("  {:>6} {:>9} {:>9} {:>9}\n", "rows", "GFLOP/s", "p10", "p90");
   for (const Json& rate : device.at("gflops_by_rows"))
     fmt::print("  {:>6} {:>9.4g} {:>9.4g} {:>9.4g}\n", rate.at("rows").get<Index>(),
@@ -68,6 +69,7 @@ int calibrate_command(const Arguments& arguments) {
 
   const harness::CalibrationSpec spec = harness::make_calibration_spec(parsed.fields, parsed.own);
   const bool has_file = !spec.json.empty() && spec.json != "-";
+  harness::require_cpu(spec.point.spec);
   if (is_speaker() && has_file) harness::check_profile_place(spec.json);
   if (spec.ranks() > 1 && !harness::Session::is_launched())
     restart_under_mpirun(arguments, spec.ranks());

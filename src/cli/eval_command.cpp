@@ -44,40 +44,16 @@ constexpr const char* kUsage =
     "trace.jsonl\n\n"
     "exit status: 0 ok, 1 a point failed, 2 wrong usage or input\n";
 
-constexpr std::array<std::string_view, 34> kFields = {"model",
-                                                      "data",
-                                                      "samples",
-                                                      "metric",
-                                                      "agreement",
-                                                      "tokens",
-                                                      "strategy",
-                                                      "devices",
-                                                      "threads",
-                                                      "partition",
-                                                      "slowness",
-                                                      "device-gflops",
-                                                      "memory",
-                                                      "segments",
-                                                      "compression-rate",
-                                                      "scaling",
-                                                      "groups",
-                                                      "index-bits",
-                                                      "class-token",
-                                                      "codebook",
-                                                      "codewords",
-                                                      "level",
-                                                      "active-codewords",
-                                                      "buffers",
-                                                      "overlap",
-                                                      "micro-batches",
-                                                      "io",
-                                                      "rate",
-                                                      "latency",
-                                                      "topology",
-                                                      "convention",
-                                                      "seed",
-                                                      "timeout",
-                                                      "json"};
+constexpr std::array<std::string_view, 35> kFields = {
+    "model",         "data",      "samples",       "metric",
+    "agreement",     "tokens",    "strategy",      "devices",
+    "threads",       "dtype",     "partition",     "slowness",
+    "device-gflops", "memory",    "segments",      "compression-rate",
+    "scaling",       "groups",    "index-bits",    "class-token",
+    "codebook",      "codewords", "level",         "active-codewords",
+    "buffers",       "overlap",   "micro-batches", "io",
+    "rate",          "latency",   "topology",      "convention",
+    "seed",          "timeout",   "json"};
 
 /// What a sweep document may say about timing has no meaning here: each sample runs once.
 harness::KeyValues untimed() {

@@ -32,6 +32,7 @@ void print_heading(const Json& record) {
              spec.at("model").get<std::string>());
   if (spec.value("tokens", Json()).is_number() && spec.at("tokens") > 0)
     fmt::print(", {} tokens", spec.at("tokens").get<Index>());
+  if (spec.at("dtype") != "fp32") fmt::print(", {}", spec.at("dtype").get<std::string>());
   if (record.at("source") == "predicted")
     fmt::print("; predicted by formula\n");
   else

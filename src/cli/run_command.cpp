@@ -69,6 +69,7 @@ int run_command(const Arguments& arguments) {
   // Everything is checked before ranks are started: a wrong word costs one line, not a launch.
   const harness::Point point = harness::make_point(harness::make_run_spec(parsed.fields));
   harness::require_fit(point);
+  harness::require_cpu(point.spec);
   if (is_speaker()) harness::check_places(point.spec);
   const int ranks = point.spec.ranks();
   if (ranks > 1 && !harness::Session::is_launched()) {

@@ -106,6 +106,7 @@ int launch_sweep(const Arguments& arguments, const OptionParser::Parsed& parsed,
     print_points(sweep, plan, options.selection);
     return 0;
   }
+  for (const harness::RunSpec& point : sweep.points) harness::require_cpu(point);
   if (is_speaker()) harness::check_places(sweep.points.front());
   if (!options.since && !harness::Session::is_launched()) {
     if (can_be_read_back(sweep.json))

@@ -143,11 +143,12 @@ Prediction predict_family(const Workload& workload, const FamilyMethod* method,
   Prediction prediction = FamilySchedule(workload, method, shares).run();
   const Memory tables = method != nullptr ? method->tables() : Memory{};
   for (int p = 0; p < workload.devices; ++p)
-    prediction.memory.push_back({.weights = weights_bytes(workload.model, workload.tokens),
-                                 .codebooks = tables.codebooks,
-                                 .buffers = tables.buffers,
-                                 .activations = family_activations_bytes(
-                                     workload, method, shares[static_cast<std::size_t>(p)], p)});
+    prediction.memory.push_back(
+        {.weights = weights_bytes(workload.model, workload.tokens, workload.dtype),
+         .codebooks = tables.codebooks,
+         .buffers = tables.buffers,
+         .activations =
+             family_activations_bytes(workload, method, shares[static_cast<std::size_t>(p)], p)});
   if (method != nullptr) prediction.calibration = method->calibration();
   return prediction;
 }

@@ -4,49 +4,47 @@
 
 namespace thinwire::cost {
 
-Index embedding_parameters(const model::ModelConfig& model, Index tokens) {
+Parameters embedding_parameters(const model::ModelConfig& model, Index tokens) {
   const Index hidden = model.hidden;
   const Index positions = std::max(model.max_tokens, tokens) * hidden;
   if (!model.is_text())
-    return positions + hidden                         // class token
-           + model.patch_inputs() * hidden + hidden;  // patch projection
+    return {model.patch_inputs() * hidden,  // patch projection
+            positions + hidden + hidden};   // class token, the projection's bias
   const Index norm = model.family == model::Family::bert ? 2 * hidden : 0;
-  return positions + (model.vocabulary + model.token_types) * hidden + norm;
+  return {0, positions + (model.vocabulary + model.token_types) * hidden + norm};
 }
 
-Index block_parameters(const model::ModelConfig& model) {
+Parameters block_parameters(const model::ModelConfig& model) {
   return block_share_parameters(model, model.heads, model.ffn);
 }
 
-Index block_share_parameters(const model::ModelConfig& model, Index heads, Index ffn_columns) {
+Parameters block_share_parameters(const model::ModelConfig& model, Index heads, Index ffn_columns) {
   const Index hidden = model.hidden, width = heads * model.head_dim();
-  return 3 * width * hidden + (model.qkv_bias ? 3 * width : 0)  // Q, K, V
-         + hidden * width + hidden                              // O
-         + ffn_columns * hidden + ffn_columns                   // feed-forward, up
-         + hidden * ffn_columns + hidden                        // feed-forward, down
-         + 4 * hidden;                                          // LN1, LN2
+  const Index biases = (model.qkv_bias ? 3 * width : 0) + hidden + ffn_columns + hidden;
+  return {4 * width * hidden + 2 * ffn_columns * hidden,  // Q, K, V, O, up, down
+          biases + 4 * hidden};                           // LN1, LN2
 }
 
-Index head_parameters(const model::ModelConfig& model) {
+Parameters head_parameters(const model::ModelConfig& model) {
   const Index hidden = model.hidden;
   const Index norm = model.norm_order() == model::NormOrder::pre ? 2 * hidden : 0;
-  const Index classifier = hidden * model.labels + model.labels;
   switch (model.head) {
     case model::HeadKind::class_token:
-      return norm + classifier;
+      return {hidden * model.labels, norm + model.labels};
     case model::HeadKind::pooler:
-      return norm + hidden * hidden + hidden + classifier;
+      return {hidden * hidden + hidden * model.labels, norm + hidden + model.labels};
     case model::HeadKind::mean_pooling:
-      return norm;
+      return {0, norm};
     case model::HeadKind::language_model:
-      return norm + model.vocabulary * hidden;
+      return {model.vocabulary * hidden, norm};
   }
-  return 0;
+  return {};
 }
 
-std::int64_t weights_bytes(const model::ModelConfig& model, Index tokens) {
-  return kBytesPerValue * (embedding_parameters(model, tokens) +
-                           model.layers * block_parameters(model) + head_parameters(model));
+std::int64_t weights_bytes(const model::ModelConfig& model, Index tokens, DType dtype) {
+  const Parameters all = embedding_parameters(model, tokens) +
+                         model.layers * block_parameters(model) + head_parameters(model);
+  return all.bytes(dtype);
 }
 
 Index attention_scratch_values(Index rows, Index columns, int threads) {

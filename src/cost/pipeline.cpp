@@ -113,10 +113,10 @@ struct Stage {
 };
 
 std::int64_t stage_weights_bytes(const Workload& workload, const Stage& stage) {
-  Index parameters = stage.blocks * block_parameters(workload.model);
-  if (stage.is_first) parameters += embedding_parameters(workload.model, workload.tokens);
-  if (stage.is_last) parameters += head_parameters(workload.model);
-  return kBytesPerValue * parameters;
+  Parameters held = stage.blocks * block_parameters(workload.model);
+  if (stage.is_first) held = held + embedding_parameters(workload.model, workload.tokens);
+  if (stage.is_last) held = held + head_parameters(workload.model);
+  return held.bytes(workload.dtype);
 }
 
 std::int64_t stage_activations_bytes(const Workload& workload, const Stage& stage) {

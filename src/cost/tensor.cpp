@@ -136,10 +136,11 @@ class TensorSchedule {
 
 std::int64_t part_weights_bytes(const Workload& workload, const Part& part) {
   const model::ModelConfig& model = workload.model;
-  return kBytesPerValue *
-         (embedding_parameters(model, workload.tokens) +
-          model.layers * block_share_parameters(model, part.heads, part.ffn_columns) +
-          head_parameters(model));
+  const Parameters held =
+      embedding_parameters(model, workload.tokens) +
+      model.layers * block_share_parameters(model, part.heads, part.ffn_columns) +
+      head_parameters(model);
+  return held.bytes(workload.dtype);
 }
 
 std::int64_t part_activations_bytes(const Workload& workload, const Part& part, int device) {

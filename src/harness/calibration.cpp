@@ -59,7 +59,7 @@ KeyValues fields_without(KeyValues fields, std::span<const std::string_view> nam
 
 constexpr std::string_view kLinkFields[] = {"devices",  "rate",     "latency",
                                             "topology", "overhead", "clock"};
-constexpr std::string_view kModelFields[] = {"model", "tokens", "threads"};
+constexpr std::string_view kModelFields[] = {"model", "tokens", "threads", "dtype"};
 
 LinkCheck make_link(const KeyValues& fields, const std::map<std::string, std::string>& own) {
   require_real_link(fields);
@@ -112,6 +112,7 @@ CalibrationSpec make_calibration_spec(const KeyValues& fields,
 std::optional<Profile> calibrate(Session& session, const CalibrationSpec& spec) {
   Profile profile{.model = to_json(spec.point.spec).at("model"),
                   .threads = spec.point.spec.threads,
+                  .dtype = spec.point.spec.dtype,
                   .memory_bytes = available_memory_bytes(),
                   .environment = session.environment()};
   std::optional<Progress> progress;
@@ -155,6 +156,7 @@ Json to_json(const Profile& profile, const CalibrationSpec& spec) {
           {"device",
            {{"model", profile.model},
             {"threads", profile.threads},
+            {"dtype", to_string(profile.dtype)},
             {"memory_bytes", profile.memory_bytes},
             {"gflops_by_rows", std::move(rates)}}},
           {"link", std::move(link)},

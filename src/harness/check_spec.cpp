@@ -8,6 +8,7 @@
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/text.hpp"
 #include "thinwire/harness/spec_text.hpp"
+#include "thinwire/ops/runtime.hpp"
 #include "thinwire/strategy/strategy.hpp"
 
 namespace thinwire::harness {
@@ -173,6 +174,13 @@ void check(const RunSpec& spec, const model::ModelConfig* config) {
     throw InputError(*reason);
 }
 
+void require_cpu(const RunSpec& spec) {
+  require_input(spec.dtype == DType::fp32 || ops::has_fast_bf16(),
+                "--dtype={}: this CPU has no AVX-512 BF16 instructions, or oneDNN is told not to "
+                "use them (fp32 runs everywhere)",
+                to_string(spec.dtype));
+}
+
 Index segments_for(const RunSpec& spec, Index tokens) {
   if (spec.segments) return *spec.segments;
   if (!spec.compression_rate) return 0;
@@ -185,6 +193,7 @@ cost::Workload to_workload(const RunSpec& spec, const model::ModelConfig& config
           .strategy = spec.strategy,
           .devices = spec.devices,
           .threads = spec.threads,
+          .dtype = spec.dtype,
           .partition = spec.partition,
           .weights = spec.partition_weights(),
           .segments = segments_for(spec, tokens),

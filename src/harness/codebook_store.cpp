@@ -8,9 +8,10 @@ namespace {
 /// What the set depends on: the codebooks, and the model that fills the buffers.
 std::string key_of(const Point& point, const compress::CodebookUse& use,
                    const model::Model& model) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}", model.fingerprint(), point.codebook->fingerprint,
-                     point.spec.codebook, static_cast<int>(use.published), use.codes_first_exchange,
-                     use.groups, static_cast<int>(use.buffers));
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", model.fingerprint(), to_string(point.spec.dtype),
+                     point.codebook->fingerprint, point.spec.codebook,
+                     static_cast<int>(use.published), use.codes_first_exchange, use.groups,
+                     static_cast<int>(use.buffers));
 }
 
 }  // namespace

@@ -92,6 +92,10 @@ DeviceProfile profile_from_json(const Json& document) {
   const Json& model = at_or_null(device, "model");
   require_input(model.is_string(), "device.model is a name, not {}", model.dump());
   profile.model = model.get<std::string>();
+  if (const Json& dtype = at_or_null(device, "dtype"); !dtype.is_null()) {
+    require_input(dtype.is_string(), "device.dtype is a name, not {}", dtype.dump());
+    profile.dtype = parse_dtype(dtype.get<std::string>());
+  }
   profile.rates = rates_from_json(at_or_null(device, "gflops_by_rows"));
   if (const Json& memory = at_or_null(device, "memory_bytes"); !memory.is_null()) {
     require_input(memory.is_number_integer() && memory.get<std::int64_t>() > 0,

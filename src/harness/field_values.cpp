@@ -24,6 +24,10 @@ void parse_value(std::string_view text, Bytes& value) {
 void parse_value(std::string_view text, PartitionPolicy& value) {
   value = parse_partition_policy(text);
 }
+void parse_value(std::string_view text, DType& value) {
+  value = parse_dtype(text);
+}
+
 void parse_value(std::string_view text, Convention& value) {
   value = parse_convention(text);
 }

@@ -35,6 +35,7 @@ void parse_value(std::string_view text, bool& value);
 void parse_value(std::string_view text, Seconds& value);
 void parse_value(std::string_view text, Bytes& value);
 void parse_value(std::string_view text, PartitionPolicy& value);
+void parse_value(std::string_view text, DType& value);
 void parse_value(std::string_view text, Convention& value);
 void parse_value(std::string_view text, compress::Scaling& value);
 void parse_value(std::string_view text, compress::IndexBits& value);

@@ -13,10 +13,10 @@ namespace {
 constexpr std::array<std::string_view, 3> kObjectives = {"latency", "energy", "bits"};
 
 /// What all strategies have in common.
-constexpr std::array<std::string_view, 15> kOfAllStrategies = {
-    "model",    "tokens",  "devices",      "threads",    "device-gflops",
-    "slowness", "memory",  "device-power", "idle-power", "radio-power",
-    "rate",     "latency", "topology",     "overhead",   "io"};
+constexpr std::array<std::string_view, 16> kOfAllStrategies = {
+    "dtype",    "model",    "tokens",       "devices",    "threads",     "device-gflops",
+    "slowness", "memory",   "device-power", "idle-power", "radio-power", "rate",
+    "latency",  "topology", "overhead",     "io"};
 
 /// And what narrows the choice.
 constexpr std::array<std::string_view, 14> kOfSome = {
@@ -137,11 +137,16 @@ RunSpec base_spec(const KeyValues& given) {
 DeviceRates device_rates(const PlanRequest& request, const RunSpec& base) {
   if (request.profiles.empty()) return fixed_rates(base);
   const std::string wanted = to_json(base).at("model");
-  for (const DeviceProfile& profile : request.profiles)
+  for (const DeviceProfile& profile : request.profiles) {
     require_input(profile.model == wanted,
                   "--profile: measured with model {}, whose rates are not those of {} (calibrate "
                   "--model {})",
                   profile.model, wanted, base.model);
+    require_input(profile.dtype == base.dtype,
+                  "--profile: measured in {}, whose rates are not those of --dtype={} (calibrate "
+                  "--dtype {})",
+                  to_string(profile.dtype), to_string(base.dtype), to_string(base.dtype));
+  }
   std::vector<DeviceProfile> profiles = request.profiles;
   profiles.resize(static_cast<std::size_t>(base.devices), request.profiles.front());
   return rates_of(std::move(profiles));

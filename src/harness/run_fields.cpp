@@ -77,6 +77,10 @@ std::vector<Field> work_fields() {
       make_field("devices", "P", "number of devices, one MPI rank each", &RunSpec::devices,
                  numbers),
       make_field("threads", "T", "threads of each device", &RunSpec::threads, numbers),
+      make_new_field("dtype", "fp32|bf16",
+                     "what matrix products multiply: fp32, or weights and rows rounded to bf16 "
+                     "(needs AVX-512 BF16); sums, results and messages stay fp32",
+                     &RunSpec::dtype, names),
       make_field("partition", "paper|balanced|weighted|auto",
                  "how tokens are split; auto: for the lowest modelled latency (needs "
                  "--device-gflops)",

@@ -15,8 +15,12 @@ std::span<const float> part_of(std::span<const float> bias, Slice slice) {
 ops::Linear outputs_of(const ops::Linear& product, Slice outputs,
                        std::pmr::memory_resource* memory) {
   const Matrix<float> weight = product.unpacked();
-  return {weight.view().rows(outputs.begin, outputs.size), part_of(product.bias(), outputs),
-          product.epilogue(), memory};
+  return {weight.view().rows(outputs.begin, outputs.size),
+          part_of(product.bias(), outputs),
+          product.epilogue(),
+          memory,
+          ops::Packing::write,
+          product.dtype()};
 }
 
 /// The same columns of K and of V, which lie one behind the other among the outputs.
@@ -32,13 +36,18 @@ ops::Linear kv_outputs_of(const ops::Linear& kv, Slice columns, std::pmr::memory
     const std::span<const float> biases = part_of(kv.bias(), part);
     bias.insert(bias.end(), biases.begin(), biases.end());
   }
-  return {weight.view(), bias, kv.epilogue(), memory};
+  return {weight.view(), bias, kv.epilogue(), memory, ops::Packing::write, kv.dtype()};
 }
 
 /// A product over some of its inputs: a partial sum, to which bias and residual do not belong.
 ops::Linear inputs_of(const ops::Linear& product, Slice inputs, std::pmr::memory_resource* memory) {
   const Matrix<float> weight = product.unpacked();
-  return {weight.view().cols(inputs.begin, inputs.size), {}, {}, memory};
+  return {weight.view().cols(inputs.begin, inputs.size),
+          {},
+          {},
+          memory,
+          ops::Packing::write,
+          product.dtype()};
 }
 
 Slice columns_of(const ModelConfig& config, Slice heads) {

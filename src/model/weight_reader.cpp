@@ -34,7 +34,7 @@ void transpose(MatrixView<const float> from, MatrixView<float> to) {
 
 ops::Linear WeightReader::make(MatrixView<const float> weight, std::span<const float> bias,
                                ops::Epilogue epilogue) const {
-  return {weight, bias, epilogue, place_.memory, place_.packing};
+  return {weight, bias, epilogue, place_.memory, place_.packing, place_.dtype};
 }
 
 Matrix<float> WeightReader::table(const std::string& full_name, std::span<const Index> shape) {

@@ -92,9 +92,10 @@ TEST(TensorPrediction, RefusesMoreDevicesThanHeads) {
 TEST(TensorPrediction, HoldsItsPartOfTheBlocks) {
   const Workload workload = make_workload("vit-base-16", "tensor", 2);
   const std::int64_t whole = weights_bytes(workload.model, workload.tokens);
-  const Index shared = embedding_parameters(workload.model, workload.tokens) +
-                       head_parameters(workload.model) +
-                       12 * 6 * 768;  // norms, O's and down's bias
+  const Index shared =
+      (embedding_parameters(workload.model, workload.tokens) + head_parameters(workload.model))
+          .count() +
+      12 * 6 * 768;  // norms, O's and down's bias
 
   for (const Memory& memory : predict(workload).memory)
     EXPECT_EQ(memory.weights, (whole - 4 * shared) / 2 + 4 * shared);
@@ -160,12 +161,13 @@ TEST(PipelinePrediction, BubbleIsTheShareOfIdleSteps) {
 TEST(PipelinePrediction, HoldsItsStageAlone) {
   const Workload workload = pipeline("bert-base", 5);  // 3, 3, 2, 2, 2 blocks
   const Prediction prediction = predict(workload);
-  const Index block = block_parameters(workload.model);
+  const Index block = block_parameters(workload.model).count();
 
   EXPECT_EQ(prediction.memory[0].weights,
-            4 * (3 * block + embedding_parameters(workload.model, 256)));
+            4 * (3 * block + embedding_parameters(workload.model, 256).count()));
   EXPECT_EQ(prediction.memory[2].weights, 4 * 2 * block);
-  EXPECT_EQ(prediction.memory[4].weights, 4 * (2 * block + head_parameters(workload.model)));
+  EXPECT_EQ(prediction.memory[4].weights,
+            4 * (2 * block + head_parameters(workload.model).count()));
 }
 
 TEST(PipelinePrediction, RefusesMoreStagesThanBlocks) {

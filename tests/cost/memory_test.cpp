@@ -32,6 +32,23 @@ TEST(WeightsMemory, CountsEveryTensorOfATinyModel) {
   EXPECT_EQ(predict(make_tiny(tiny_bert(), "single", 1)).memory[0].weights, 4 * bert);
 }
 
+TEST(WeightsMemory, HalvesTheWeightsOfProductsInBf16AndNothingElse) {
+  for (const model::ModelConfig& model : {tiny_vit(), tiny_bert()})
+    for (const std::string_view strategy : {"voltage", "tensor", "pipeline"}) {
+      Workload workload = make_tiny(model, strategy, 1);
+      const Memory fp32 = predict(workload).memory[0];
+      workload.dtype = DType::bf16;
+      const Memory bf16 = predict(workload).memory[0];
+
+      // patches or pooler; per block Q K V O, up, down; classifier
+      const bool is_vit = !model.is_text();
+      const std::int64_t products =
+          is_vit ? 48 + 2 * (4 * 16 + 2 * 32) + 12 : 4 * 16 + 2 * 32 + 16 + 8;
+      EXPECT_EQ(fp32.weights - bf16.weights, 2 * products) << strategy;
+      EXPECT_EQ(bf16.activations, fp32.activations) << strategy;
+    }
+}
+
 TEST(WeightsMemory, IsTheSameOnEveryDeviceAndWithoutBuffers) {
   const Prediction prediction = predict(make_workload("gpt2", "prism", 3, 9));
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "thinwire/base/dtype.hpp"
 #include "thinwire/base/operations.hpp"
 #include "thinwire/base/partition.hpp"
 #include "thinwire/compress/index_coding.hpp"
@@ -17,8 +18,9 @@ struct Workload {
   model::ModelConfig model;
   Index tokens = 0;  ///< N
   std::string_view strategy = "single";
-  int devices = 1;  ///< P
-  int threads = 1;  ///< a device, for its scratch memory
+  int devices = 1;            ///< P
+  int threads = 1;            ///< a device, for its scratch memory
+  DType dtype = DType::fp32;  ///< of products, for the memory of weights
   PartitionPolicy partition = PartitionPolicy::paper;
   std::vector<double> weights;  ///< for PartitionPolicy::weighted
   Index segments = 0;           ///< L, prism
@@ -38,9 +40,9 @@ struct Workload {
 
 /// Memory of one device, in bytes.
 struct Memory {
-  std::int64_t weights = 0;    ///< parameters held, fp32 (a tied table that is also packed: twice)
-  std::int64_t codebooks = 0;  ///< fp32: what a sender searches, what a receiver dequantises by
-  std::int64_t buffers = 0;    ///< fp16, precomputed for every codeword (trace-b, trace-2a)
+  std::int64_t weights = 0;      ///< parameters held (a tied table that is also packed: twice)
+  std::int64_t codebooks = 0;    ///< fp32: what a sender searches, what a receiver dequantises by
+  std::int64_t buffers = 0;      ///< fp16, precomputed for every codeword (trace-b, trace-2a)
   std::int64_t activations = 0;  ///< the workspace of a pass, receive buffers included
 };
 

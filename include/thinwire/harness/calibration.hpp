@@ -34,6 +34,7 @@ CalibrationSpec make_calibration_spec(const KeyValues& fields,
 struct Profile {
   std::string model;  ///< base name
   int threads = 1;
+  DType dtype = DType::fp32;
   std::int64_t memory_bytes = 0;  ///< available before the model was loaded
   std::vector<BlockRate> rates;
   std::vector<LinkTiming> timings;  ///< what the link's rate and latency are fitted to

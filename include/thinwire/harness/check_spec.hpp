@@ -25,6 +25,10 @@ std::optional<std::string> misfit(const RunSpec& spec, const model::ModelConfig&
 /// input file is read.
 void check(const RunSpec& spec, const model::ModelConfig* config = nullptr);
 
+/// For specs that run here rather than are predicted. Throws InputError unless this CPU multiplies
+/// what spec.dtype says.
+void require_cpu(const RunSpec& spec);
+
 /// L of a sequence of `tokens` (N): as given, or from the compression rate; 0 without either.
 Index segments_for(const RunSpec& spec, Index tokens);
 

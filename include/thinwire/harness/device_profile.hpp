@@ -19,8 +19,9 @@ struct DeviceProfile {
     double flops_per_s = 0;
   };
 
-  std::string model;        ///< that it was measured with
-  std::vector<Rate> rates;  ///< at least one, rows ascending
+  std::string model;          ///< that it was measured with
+  DType dtype = DType::fp32;  ///< of the products that were measured
+  std::vector<Rate> rates;    ///< at least one, rows ascending
   std::optional<Bytes> memory;
   KeyValues link;  ///< rate, latency, ... as options have them; empty: not measured
 

@@ -14,7 +14,7 @@ class ModelStore {
   /// `mpi` is null for a process alone: the weights are on its heap.
   explicit ModelStore(fabric::MpiSession* mpi) : place_(mpi) {}
 
-  /// Collective over all ranks of the session.
+  /// Collective over all ranks of the session. Throws as require_cpu().
   const model::Model& model_for(const Point& point);
   /// Bytes of weights that the node holds once, for all its ranks; 0 without MPI.
   std::int64_t shared_bytes() const { return place_.used_bytes(); }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "thinwire/base/dtype.hpp"
 #include "thinwire/base/json_fwd.hpp"
 #include "thinwire/base/operations.hpp"
 #include "thinwire/base/partition.hpp"
@@ -32,8 +33,9 @@ struct RunSpec {
   std::string model = "vit-base-16";  ///< preset, or a Hugging Face folder
   Index tokens = 0;                   ///< N of a text model; 0: the model's own
   std::string strategy = "single";
-  int devices = 1;  ///< P
-  int threads = 1;  ///< of one device
+  int devices = 1;            ///< P
+  int threads = 1;            ///< of one device
+  DType dtype = DType::fp32;  ///< of products
   PartitionPolicy partition = PartitionPolicy::paper;
   std::vector<Index> rows;            ///< of partition=auto, one a device; resolved, not an option
   std::vector<double> slowness;       ///< empty: 1; else one for all or one a device

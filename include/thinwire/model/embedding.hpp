@@ -12,10 +12,11 @@ namespace thinwire::model {
 
 class WeightReader;
 
-/// Where a model's weights are put, and by whom (see ops::Packing).
+/// Where a model's weights are put, by whom (see ops::Packing), and what its products are of.
 struct WeightPlace {
   std::pmr::memory_resource* memory;
   ops::Packing packing = ops::Packing::write;
+  DType dtype = DType::fp32;  ///< of every product; tables, norms and biases are fp32
 };
 
 /// From pixels or token ids to the first hidden state, any rows of it.
