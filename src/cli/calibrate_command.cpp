@@ -36,9 +36,9 @@ constexpr std::array<std::string_view, 13> kFields = {
 void print_profile(const harness::CalibrationSpec& spec, const harness::Profile& profile,
                    const Json& json) {
   const Json& device = json.at("device");
-  fmt::print("{} in {} on {} thread{}: {} of memory available\n", profile.model,
-             to_string(profile.dtype), profile.threads, profile.threads == 1 ? "" : "s",
-             bytes(device.at("memory_bytes")));
+  fmt::print("{}{} on {} thread{}: {} of memory available\n", profile.model,
+             profile.dtype == DType::bf16 ? " in bf16" : "", profile.threads,
+             profile.threads == 1 ? "" : "s", bytes(device.at("memory_bytes")));
   fmt::print("  {:>6} {:>9} {:>9} {:>9}\n", "rows", "GFLOP/s", "p10", "p90");
   for (const Json& rate : device.at("gflops_by_rows"))
     fmt::print("  {:>6} {:>9.4g} {:>9.4g} {:>9.4g}\n", rate.at("rows").get<Index>(),

@@ -240,6 +240,16 @@ TEST(SpecId, TellsFoldersOfOneNameApartByTheirWeights) {
   EXPECT_NE(spec_id(spec, "measured", {.model = "a"}), spec_id(spec, "measured", {.model = "b"}));
 }
 
+TEST(SpecId, TellsProductsInBf16ApartAndLeavesOldIdsAlone) {
+  const auto id = [](const KeyValues& given) {
+    return spec_id(make_run_spec(given), "measured", {});
+  };
+
+  EXPECT_EQ(id({{"dtype", "fp32"}}), id({}));
+  EXPECT_NE(id({{"dtype", "bf16"}}), id({}));
+  EXPECT_THROW(make_run_spec({{"dtype", "fp16"}}), InputError);
+}
+
 TEST(SpecId, StaysTheSameFromBuildToBuild) {
   // A changed value makes every unfinished sweep of a user start anew.
   EXPECT_EQ(spec_id(RunSpec{}, "measured", {}), "47cfc604bbea5f53");

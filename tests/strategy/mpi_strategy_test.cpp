@@ -14,25 +14,28 @@ constexpr const char* kModels[] = {"vit-tiny", "bert-tiny", "gpt2-tiny", "vivit-
 class OverMpi : public testing::TestWithParam<const char*> {
  protected:
   void expect_same_as_threads(const char* strategy, const strategy::StrategyOptions& options) {
+    expect_same_as_threads(model_, strategy, options);
+  }
+  void expect_same_as_threads(const model::Model& model, const char* strategy,
+                              const strategy::StrategyOptions& options) {
     SCOPED_TRACE(strategy);
     fabric::Transport& world = session_->world();
     const auto devices = static_cast<std::size_t>(world.size());
     const fabric::FabricOptions modelled{.clock = fabric::Clock::modelled,
                                          .links = {{.rates = {Rate::parse("10Mbps")}}},
                                          .device_flops_per_s = std::vector<double>(devices, 1e9)};
-    const auto runner = strategy::make_strategy(strategy, model_, options,
+    const auto runner = strategy::make_strategy(strategy, model, options,
                                                 {.device = world.rank(),
                                                  .devices = world.size(),
-                                                 .lengths = {input_.tokens(model_.config())}});
+                                                 .lengths = {input_.tokens(model.config())}});
     const auto fabric = fabric::make_fabric(world, modelled);
     fabric->begin_iteration();
     runner->forward(input_, *fabric);
     const fabric::DeviceIteration iteration = fabric->end_iteration();
-    const harness::Capture over_mpi =
-        harness::capture_pass(model_, *runner, world, *fabric, input_);
+    const harness::Capture over_mpi = harness::capture_pass(model, *runner, world, *fabric, input_);
 
     const test::PassResult threads =
-        test::run_pass(model_, strategy, world.size(), options, input_, 0, modelled);
+        test::run_pass(model, strategy, world.size(), options, input_, 0, modelled);
     const auto& beside = threads.iterations[static_cast<std::size_t>(world.rank())];
     EXPECT_EQ(iteration.operations, beside.operations);
     EXPECT_EQ(iteration.traffic.payload_bits, beside.traffic.payload_bits);
@@ -64,6 +67,18 @@ TEST_P(OverMpi, StrategiesThatSendIndicesDoWhatTheyDoOverThreads) {
         test::make_random_codebooks(model_, test::codebook_use(strategy), 8);
     expect_same_as_threads(strategy, {.codebooks = &codebooks});
   }
+}
+
+TEST_P(OverMpi, ProductsInBf16DoWhatTheyDoOverThreads) {
+  if (!ops::has_fast_bf16()) GTEST_SKIP() << "oneDNN has no bf16 instructions here";
+  const model::Model model =
+      test::load_model(test::kGoldenFolder / "models" / GetParam(), DType::bf16);
+  const compress::CodebookSet codebooks =
+      test::make_random_codebooks(model, test::codebook_use("trace-b"), 8);
+
+  expect_same_as_threads(model, "voltage", {});
+  expect_same_as_threads(model, "prism", {.segments = 1});
+  expect_same_as_threads(model, "trace-b", {.codebooks = &codebooks});
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, OverMpi, testing::ValuesIn(kModels));

@@ -14,9 +14,11 @@
 namespace thinwire::test {
 
 /// A model of tests/data/golden/models, packed on the heap.
-inline model::Model load_model(const std::filesystem::path& folder) {
+inline model::Model load_model(const std::filesystem::path& folder, DType dtype = DType::fp32) {
   model::Checkpoint checkpoint = model::open_checkpoint(folder);
-  return {checkpoint.config, *checkpoint.weights, {std::pmr::new_delete_resource()}};
+  return {checkpoint.config,
+          *checkpoint.weights,
+          {std::pmr::new_delete_resource(), ops::Packing::write, dtype}};
 }
 
 /// Runs `work(transport)` on `devices` threads of this process; the first exception is rethrown.
