@@ -121,6 +121,9 @@ grids() {
   score prism "$data" "experiments/accuracy/prism-$kind.json" "${options[@]}"
   score trace "$data" "$(document "trace-$kind")" "${options[@]}"
   score variants "$data" "$(document "variants-$kind")" "${options[@]}"
+  if grep -qw avx512_bf16 /proc/cpuinfo; then
+    score bf16 "$data" "$(document "bf16-$kind")" "${options[@]}"
+  fi
   gflops=$(device_gflops "$tokens")
   for part in experiments/accuracy/exact.json "experiments/accuracy/prism-$kind.json" \
     "$(document "trace-$kind")"; do

@@ -121,12 +121,17 @@ def grid():
         for kind, quality in (("gradient", 0.6), ("subspace", 0.82), ("kmeans", 0.7))
         for p in (2, 3)
     ]  # fmt: skip
+    bf16 = [
+        (quality - 0.01, options | {"dtype": "bf16"})
+        for quality, options in (exact[0], exact[1], prism[0], trace[5])
+    ]
     return {
         "reference": [(0.9, {})],
         "exact": exact,
         "prism": prism,
         "trace": trace,
         "variants": variants,
+        "bf16": bf16,
     }
 
 

@@ -109,6 +109,21 @@ def test_the_report_says_where_an_ordering_holds_and_where_not(written):
     assert "KL divergence" in text
 
 
+def test_bf16_stands_beside_the_same_points_in_fp32(written):
+    table = pd.read_csv(written[1] / "cifar10-bf16.csv", dtype=str)
+    exact = pd.read_csv(written[1] / "cifar10-exact.csv", dtype=str)
+
+    assert list(table.strategy)[:2] == ["single", "voltage"]
+    assert len(table) == 4
+    assert table.fp32[0] in set(exact.iloc[0])  # not a strategy's own, nor the one in bf16
+    for cell in table.difference:
+        change, low, high = (float(word.strip("[],")) for word in cell.split())
+        assert low <= change <= high
+        assert change < 0
+    text = (written[1] / "report.md").read_text(encoding="utf-8")
+    assert "### Products in bf16 beside fp32" in text
+
+
 def test_every_pair_is_in_the_table_of_comparisons(written):
     with open(written[1] / "comparisons.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))

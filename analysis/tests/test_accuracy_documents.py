@@ -19,6 +19,10 @@ def codebooks(name):
     return {p["codebook"].removeprefix("CODEBOOKS/"): p for p in points(name)}
 
 
+def listed(value):
+    return value if isinstance(value, list) else [value]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_codebooks_name_says_what_it_is_used_for(kind):
     for name, point in {**codebooks(f"trace-{kind}"), **codebooks(f"variants-{kind}")}.items():
@@ -32,6 +36,20 @@ def test_every_strategy_is_compared_on_two_and_three_devices(kind):
 
     strategies = ("trace-b", "trace-nb", "astra", "trace-2a", "trace-1b")
     assert {(s, p) for s in strategies for p in (2, 3)} <= used
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_points_in_bf16_have_a_counterpart_in_fp32(kind):
+    document = json.loads((DOCUMENTS / f"bf16-{kind}.json").read_text(encoding="utf-8"))
+    prism = [{"strategy": "prism"} | point for point in points(f"prism-{kind}")]
+    in_fp32 = points("exact") + prism + points(f"trace-{kind}")
+
+    assert document["base"] == {"dtype": "bf16"}
+    for point in document["points"]:
+        assert any(
+            all(value in listed(other.get(key)) for key, value in point.items())
+            for other in in_fp32
+        ), point
 
 
 @pytest.mark.parametrize("kind", KINDS)

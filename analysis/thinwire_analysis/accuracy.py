@@ -108,6 +108,8 @@ def _tables(found):
             made["levels"] = accuracy_tables.levels_table(task)
             made["placement"] = accuracy_tables.placement_table(task, found.documents)
             made["devices"] = accuracy_tables.devices_table(task)
+        if len(task.part("bf16")):
+            made["bf16"] = accuracy_tables.bf16_table(task)
         if len(task.part("variants")):
             made["hierarchy"] = accuracy_tables.hierarchy_table(task)
             made["update"] = accuracy_tables.update_table(task, found.documents)

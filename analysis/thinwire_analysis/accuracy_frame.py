@@ -22,8 +22,8 @@ def is_rising(metric):
 def scored_frame(records):
     """One row a scored record, in their order.
 
-    Columns: id, model, data, first, last (sample numbers), strategy, devices, segments (0: none),
-    cr (of PRISM: the requested one, else uncompressed over compressed bits of the longest sample),
+    Columns: id, model, data, first, last (sample numbers), strategy, devices, dtype,
+    segments (0: none), cr (of PRISM: the requested one, else uncompressed over compressed bits of the longest sample),
     scaling, codewords (of the active level; 0: none), codebook (file name), update, hierarchy (how
     the codebook was made, by its name), label; metric, samples, value, low, high (95 %), also (a
     dict of other metrics), sent_bits (of all devices, mean over samples), mean_tokens, most_tokens;
@@ -71,6 +71,7 @@ def _row(record):
         "last": int(last),
         "strategy": spec["strategy"],
         "devices": int(spec["devices"]),
+        "dtype": spec.get("dtype") or "fp32",
         "segments": int(spec.get("segments") or 0) if is_prism else 0,
         "cr": float(requested or traffic.get("compression_rate") or np.nan),
         "scaling": spec.get("scaling", "on"),

@@ -151,6 +151,9 @@ def _task_part(task, found, tables):
     beside = f" Paper: {counterpart}; the nearest CR within 15 %." if counterpart else ""
     headings = (
         ("exact", "Strategies that must change nothing", ""),
+        ("bf16", "Products in bf16 beside fp32",
+         f"{metric_name(task.metric)}; the difference is paired over samples. Weights and the rows "
+         "that they multiply are rounded to bf16; codebooks are those of fp32."),
         ("prism", "PRISM over (P, L) with scaling on and off",
          f"Score from the single device on the same samples.{beside}"),
         ("levels", "Levels (TRACE, Table III)", ""),
@@ -172,7 +175,7 @@ def _samples(task, key):
     """How many samples a table's points have, where its rows do not say so."""
     part = {"prism": "prism", "hierarchy": "variants", "update": "variants"}.get(key, "trace")
     rows = task.part(part)
-    if key in ("exact", "padding") or rows.empty:
+    if key in ("exact", "bf16", "padding") or rows.empty:
         return ""
     counts = sorted({int(count) for count in rows.samples})
     return f"{metric_name(task.metric)} on {_listed([f'{count}' for count in counts])} samples. "

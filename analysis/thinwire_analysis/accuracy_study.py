@@ -5,6 +5,7 @@
   <task>/prism.jsonl       (P, L) or (P, CR), scaling on and off
   <task>/trace.jsonl       trace-b, trace-nb, astra, trace-2a, trace-1b over P and K
   <task>/variants.jsonl    trace-b with codebooks of other hierarchies and updates
+  <task>/bf16.jsonl        some of these points with products in bf16
   <task>/padding.jsonl     padded inputs beside packed ones
   <task>/latency.predicted     times of the same points by `thinwire predict`
   <task>/padding.json      how far real tokens reach (padded_inputs.py)
@@ -23,7 +24,7 @@ from thinwire_analysis.accuracy_scores import load_scores
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.records import load_records, spec_of
 
-PARTS = ("reference", "exact", "prism", "trace", "variants", "padding")
+PARTS = ("reference", "exact", "prism", "trace", "variants", "padding", "bf16")
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class Task:
         return self.frame[self.frame.part.isin(names)].drop_duplicates("id")
 
     def points(self):
-        """Every point once, in the order of the files."""
-        return self.frame.drop_duplicates("id")
+        """Every point in fp32 once, in the order of the files."""
+        return self.frame[self.frame["dtype"] == "fp32"].drop_duplicates("id")
 
     def grid(self):
         """The points of the grids and the exact strategies beside them: what figures show."""

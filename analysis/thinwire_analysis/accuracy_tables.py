@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from thinwire_analysis.accuracy_comparisons import paired_change
 from thinwire_analysis.accuracy_format import (
     NONE,
     bits_text,
@@ -16,6 +17,8 @@ from thinwire_analysis.accuracy_published import PLACEMENTS, prism_cell, trace_c
 # The strategies of Table VI, best first in the paper.
 PLACED = ("trace-nb", "trace-b", "trace-2a", "trace-1b")
 COMPARED = ("trace-nb", "trace-b", "astra")
+# What a point in bf16 shares with its counterpart in fp32.
+SHARED = ("strategy", "devices", "label", "codebook", "data", "first", "last", "metric")
 
 
 def reference_table(tasks, references):
@@ -56,6 +59,28 @@ def exact_table(task):
             "1 - least hidden cosine": (1 - rows.hidden_cosine).map(_tiny),
         }
     )
+
+
+def bf16_table(task):
+    """Products in bf16: the score, and the paired difference from the same point in fp32."""
+    fp32 = task.points().fillna({"codebook": ""})
+    made = []
+    for _, row in task.part("bf16").fillna({"codebook": ""}).iterrows():
+        same = fp32[np.logical_and.reduce([fp32[key] == row[key] for key in SHARED])]
+        beside = same.iloc[0] if len(same) else None
+        made.append(
+            {
+                "strategy": row.label,
+                "P": row.devices,
+                "samples": row.samples,
+                "fp32": row_text(beside) if beside is not None else NONE,
+                "bf16": row_text(row),
+                "difference": change_text(row.metric, *paired_change(row, beside, task.scores))
+                if beside is not None
+                else NONE,
+            }
+        )
+    return pd.DataFrame(made)
 
 
 def prism_table(task, finding, documents):
