@@ -4,6 +4,11 @@
 
 namespace thinwire::eval {
 
+ExactBounds exact_bounds(DType dtype) {
+  if (dtype == DType::fp32) return {};
+  return {.relative_difference = 2e-2, .cosine = 1e-3, .margin = 2e-2};
+}
+
 std::vector<std::string> broken_bounds(const OutputAgreement& outputs, const ExactBounds& bounds) {
   std::vector<std::string> broken;
   // Written so that not-a-number fails each of them.

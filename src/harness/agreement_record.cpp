@@ -54,7 +54,7 @@ std::optional<std::string> broken_pair(const Point& point, std::span<const Captu
                                        std::span<const Capture> single) {
   if (point.config.head != model::HeadKind::mean_pooling || split.size() != 2) return std::nullopt;
   const double ours = pair_cosine(split), alone = pair_cosine(single);
-  const eval::ExactBounds bounds;
+  const eval::ExactBounds bounds = eval::exact_bounds(point.spec.dtype);
   if (std::abs(ours - alone) <= bounds.cosine) return std::nullopt;
   return fmt::format("the pair's cosine is {:.7f} beside {:.7f} (within {:.0e})", ours, alone,
                      bounds.cosine);
@@ -86,7 +86,8 @@ Json agreement_record(const Point& point, std::span<const Capture> split,
     cosine.add(outputs.cosine);
     if (!(outputs.relative_difference <= difference) && !std::isnan(difference))
       difference = outputs.relative_difference;
-    std::ranges::move(eval::broken_bounds(outputs), std::back_inserter(broken));
+    std::ranges::move(eval::broken_bounds(outputs, eval::exact_bounds(point.spec.dtype)),
+                      std::back_inserter(broken));
     expects_exact = expects_exact && is_exact(point.spec, single[s].hidden[0].rows());
   }
   if (auto phrase = broken_pair(point, split, single)) broken.push_back(std::move(*phrase));

@@ -26,6 +26,17 @@ TEST(ExactBounds, HoldForWhatRoundingLeaves) {
   EXPECT_TRUE(broken(agreement).empty());
 }
 
+TEST(ExactBounds, AllowInBf16WhatItsRoundingLeaves) {
+  OutputAgreement agreement = kExact, other = kExact;
+  agreement.relative_difference = 0.01;  // some values rounded to the neighbour, 2^-8 away
+  other.same_top1 = 0;
+  other.lost_margin = 0.03;
+
+  EXPECT_TRUE(broken_bounds(agreement, exact_bounds(DType::bf16)).empty());
+  EXPECT_FALSE(broken_bounds(agreement, exact_bounds(DType::fp32)).empty());
+  EXPECT_FALSE(broken_bounds(other, exact_bounds(DType::bf16)).empty());
+}
+
 TEST(ExactBounds, AreBrokenOneByOne) {
   OutputAgreement far = kExact, turned = kExact, other = kExact;
   far.relative_difference = 1.1e-4;
