@@ -13,8 +13,8 @@ using test::PassResult;
 using test::run_pass;
 
 /// bf16 rounds to 2^-9 of a value. Sums in another order move a few values over the border between
-/// two bf16 numbers, and each of those by one unit in the last place, 2^-8 of it; layers add up.
-constexpr double kExact = 0x1p-6;
+/// two bf16 numbers, and each of those by one unit in the last place, 2^-8 of it.
+constexpr double kExact = 0x1p-8;
 /// Every value rounded, in two blocks.
 constexpr double kRounding = 0.05;
 
