@@ -9,6 +9,7 @@
 #include "print_link_check.hpp"
 #include "thinwire/base/json.hpp"
 #include "thinwire/harness/calibration.hpp"
+#include "thinwire/harness/check_spec.hpp"
 
 namespace thinwire::cli {
 namespace {

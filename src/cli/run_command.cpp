@@ -6,6 +6,7 @@
 #include "options.hpp"
 #include "print_result.hpp"
 #include "thinwire/base/error.hpp"
+#include "thinwire/harness/check_spec.hpp"
 #include "thinwire/harness/progress.hpp"
 #include "thinwire/harness/result_claim.hpp"
 #include "thinwire/harness/result_file.hpp"

@@ -10,6 +10,7 @@
 #include "supervisor.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/text.hpp"
+#include "thinwire/harness/check_spec.hpp"
 #include "thinwire/harness/result_claim.hpp"
 
 namespace thinwire::cli {
