@@ -68,7 +68,7 @@ def test_bf16_over_ranks_counts_as_fp32_and_answers_nearly_so(strategy, devices,
     assert bf16["memory"]["shared_bytes"] < fp32["memory"]["shared_bytes"]
     assert logits != expected
     if strategy in ("voltage", "tensor", "pipeline"):
-        assert bf16["agreement"]["exact"] is True, bf16["agreement"]["broken"]
+        assert bf16["checks"]["agreement"]["exact"] is True
         assert_near(logits, expected, 0.05)
 
 
@@ -82,13 +82,13 @@ def test_a_sweep_packs_each_dtype_anew(thinwire):
     for dtype in ("fp32", "bf16"):
         (record,) = thinwire.records("run", *options, "--dtype", dtype)
         (thinwire.folder / "result.jsonl").unlink()
-        alone[dtype] = record["agreement"]
+        alone[dtype] = record["checks"]["agreement"]
 
     records = thinwire.records("sweep", *options, "--dtype", "fp32,bf16,fp32", "--repeat", "0,1")
 
     assert len(records) == 4  # a point twice runs once
     for record in records:
-        assert record["agreement"] == alone[record["spec"]["dtype"]]
+        assert record["checks"]["agreement"] == alone[record["spec"]["dtype"]]
 
 
 @pytest.mark.parametrize("command", ["run", "sweep", "calibrate"])
