@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "bf16_matmul.hpp"
+#include "bf16_rows.hpp"
 #include "packed_matmul.hpp"
 
 namespace thinwire::ops {
@@ -59,7 +59,7 @@ void Linear::Impl::run(const float* x, float* y, Index rows) const {
   if (dtype == DType::fp32)
     multiply(x, y, rows);
   else
-    multiply_bf16(multiply, {inputs, outputs}, x, y, rows);
+    multiply(as_bf16(x, rows * inputs), y, rows);
 }
 
 Linear::Linear(MatrixView<const float> weight, std::span<const float> bias, Epilogue epilogue,

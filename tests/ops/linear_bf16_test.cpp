@@ -110,7 +110,7 @@ TEST_F(LinearBf16, ARowsResultDoesNotDependOnTheOthers) {
   Operations counted;
 
   const int before = threads();
-  set_threads(2);  // each a half of the rows, then oneDNN's own division
+  set_threads(2);
   linear(x.view(), whole.view(), counted);
   set_threads(before);
   for (const auto& [begin, rows] : {std::pair<Index, Index>{0, 50}, {50, 49}})
