@@ -32,7 +32,7 @@ std::int64_t family_activations_bytes(const Workload& workload, const FamilyMeth
   values += n * model.ffn;                       // ffn [n, F]
   values += 2 * n;                               // log counts, positions [n]
   values += kv_context_values(columns, hidden);  // K|V and what describes them
-  values += attention_scratch_values(n, columns, workload.threads);
+  values += attention_scratch_values(n, columns, model.head_dim(), workload.threads);
   values += model.is_text() ? 0 : n * model.patch_inputs();  // patches [n, patch_inputs]
   values += head_values(workload, share, device);
   return kBytesPerValue * values + (method != nullptr ? method->workspace_bytes(share) : 0);

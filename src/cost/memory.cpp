@@ -47,10 +47,12 @@ std::int64_t weights_bytes(const model::ModelConfig& model, Index tokens, DType 
   return all.bytes(dtype);
 }
 
-Index attention_scratch_values(Index rows, Index columns, int threads) {
-  constexpr Index kScoresPerThread = 131072;  // unless a single row of columns is longer
-  const Index block_rows = std::max<Index>(1, std::min(rows, kScoresPerThread / columns));
-  return threads * block_rows * columns;
+Index attention_scratch_values(Index rows, Index columns, Index head_dim, int threads) {
+  constexpr Index kBlockScores = 32768, kFewestRows = 8;
+  const auto padded = [](Index size) { return (size + 31) / 32 * 32; };
+  const Index keys = padded(columns) * head_dim, values = columns * padded(head_dim);
+  const Index block_rows = std::min(rows, std::max(kFewestRows, kBlockScores / padded(columns)));
+  return threads * (keys + values + block_rows * padded(columns));
 }
 
 Index kv_context_values(Index columns, Index width) {

@@ -131,7 +131,7 @@ std::int64_t stage_activations_bytes(const Workload& workload, const Stage& stag
   values += n * model.ffn;         // ffn [N, F]
   values += 2 * n;                 // log counts, positions [N]
   values += kv_context_values(n, hidden);
-  values += attention_scratch_values(n, n, workload.threads);
+  values += attention_scratch_values(n, n, model.head_dim(), workload.threads);
   if (stage.is_first && !model.is_text()) values += n * model.patch_inputs();  // patches
   if (stage.is_last) values += whole_head_values(model, n);
   const bool keeps_answers = stage.is_last && workload.has_terminal;

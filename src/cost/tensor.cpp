@@ -156,7 +156,7 @@ std::int64_t part_activations_bytes(const Workload& workload, const Part& part, 
   values += model.is_text() ? 0 : n * model.patch_inputs();  // patches [N, patch_inputs]
   values += 2 * n;                                           // log counts, positions [N]
   values += kv_context_values(n, width);
-  values += attention_scratch_values(n, n, workload.threads);
+  values += attention_scratch_values(n, n, model.head_dim(), workload.threads);
   values += (n * hidden + workload.devices - 1) / workload.devices;  // a chunk as it arrives
   if (is_language_model || device == 0)
     values += whole_head_values(model, is_language_model ? part.head_rows : n);

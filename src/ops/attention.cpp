@@ -3,46 +3,28 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
-#include <compare>
-#include <utility>
-#include <vector>
 
-#include "onednn.hpp"
-#include "recent_map.hpp"
+#include "product_tile.hpp"
 #include "softmax.hpp"
 #include "thinwire/base/partition.hpp"
 
 namespace thinwire::ops {
 namespace {
 
-/// Scores of a block of queries, per thread: 512 KiB stay in the second-level cache.
-constexpr Index kBlockScores = 131072;
+/// Scores of a block of queries, per thread: 128 KiB leave room in the second-level cache for the
+/// keys and values of a head.
+constexpr Index kBlockScores = 32768;
+/// A multiple of any machine's kTileColumns, so that the scratch's size is the same on all.
+constexpr Index kPadding = 32;
+static_assert(kPadding % kTileColumns == 0);
+constexpr Index kFewestRows = 8;  // of a block, however many columns there are
 
-/// Shapes whose products are kept, some 20 KiB a thread each: a data set's lengths, but not ever
-/// more of them.
-constexpr std::size_t kShapesKept = 256;
-
-/// Sets the calling thread's number of OpenMP threads for a while.
-class ThreadsInScope {
- public:
-  explicit ThreadsInScope(int threads) : before_(omp_get_max_threads()) {
-    omp_set_num_threads(threads);
-  }
-  ThreadsInScope(const ThreadsInScope&) = delete;
-  ThreadsInScope& operator=(const ThreadsInScope&) = delete;
-  ~ThreadsInScope() { omp_set_num_threads(before_); }
-
- private:
-  int before_;
-};
-
-/// What a block's two products depend on, heads and hidden apart.
-struct BlockShape {
-  Index rows, columns, query_stride, output_stride;
-  auto operator<=>(const BlockShape&) const = default;
-};
+Index padded(Index columns) {
+  return (columns + kPadding - 1) / kPadding * kPadding;
+}
 
 /// The arguments of one call, and what its threads have to report: exceptions must not leave them.
 struct Pass {
@@ -50,71 +32,105 @@ struct Pass {
   const KvContext& context;
   std::span<const std::int32_t> positions;
   MatrixView<float> output;
-  std::atomic<dnnl_status_t> status = dnnl_success;
   std::atomic<Index> blind_row = -1;  // a query that sees no column
 };
 
-/// Q K^T and (probabilities) V of one block; each thread has its own.
-struct BlockProducts {
-  onednn::BoundMatmul scores, values;
+/// One head's keys and values as the tiles read them: panels of kTileColumns columns.
+///   keys [panels][head_dim, kTileColumns], transposed   values [panels][columns, kTileColumns]
+/// Columns that the last panel has too many are zero.
+struct Head {
+  Index columns, head_dim;
+  float* keys;
+  float* values;
+
+  void pack(const KvContext& context, Index first_column) const noexcept;
 };
 
-/// Rows split evenly over blocks: the first `larger` ones have a row more than the others.
-struct Blocks {
-  Index count, rows, larger;
-  Blocks(Index all_rows, Index most)
-      : count((all_rows + most - 1) / most), rows(all_rows / count), larger(all_rows % count) {}
-  Index size(Index block) const { return rows + (block < larger ? 1 : 0); }
-  Index begin(Index block) const { return block * rows + std::min(block, larger); }
-};
-
-onednn::BoundMatmul bind(const onednn::MatmulLayouts& layouts) {
-  const onednn::MatmulPlan plan = onednn::make_matmul(layouts);
-  return {plan, dnnl::matmul(plan), onednn::borrow(layouts.weights, nullptr)};
-}
-
-/// One head, columns [column, column + head_dim) of hidden, for the queries `rows`.
-template <Mask mask>
-void attend_block(Pass& pass, Slice rows, Index column, Index head_dim, BlockProducts& multiply,
-                  float* scores) noexcept {
-  const MatrixView<const float> query = pass.query;
-  const MatrixView<float> output = pass.output;
-  const KvContext& context = pass.context;
-  const Index columns = context.columns();
-  const KeyColumns keys{context.log_counts(), context.last()};
-  const float scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
-
-  const dnnl_status_t keys_status = multiply.scores(
-      query.data() + rows.begin * query.stride() + column, context.keys().data() + column, scores);
-  for (Index r = 0; r < rows.size; ++r) {
-    const auto row = static_cast<std::size_t>(rows.begin + r);
-    const std::int32_t position = mask == Mask::causal ? pass.positions[row] : 0;
-    const std::span<float> row_scores(scores + r * columns, static_cast<std::size_t>(columns));
-    if (!softmax_row<mask>(row_scores, scale, keys, position)) pass.blind_row = rows.begin + r;
+void Head::pack(const KvContext& context, Index first_column) const noexcept {
+  constexpr Index kTogether = 8;  // rows of keys that fit in the first-level cache's few places
+  const MatrixView<const float> all_keys = context.keys(), all_values = context.values();
+  for (Index j0 = 0; j0 < columns; j0 += kTileColumns) {
+    float* const panel = keys + j0 * head_dim;
+    const Index count = std::min(kTileColumns, columns - j0);
+    if (count < kTileColumns) std::fill_n(panel, head_dim * kTileColumns, 0.0F);
+    for (Index part = 0; part < count; part += kTogether)
+      for (Index k = 0; k < head_dim; ++k)
+        for (Index j = part; j < std::min(part + kTogether, count); ++j)
+          panel[k * kTileColumns + j] = all_keys.row(j0 + j).data()[first_column + k];
   }
-  const dnnl_status_t values_status =
-      multiply.values(scores, context.values().data() + column,
-                      output.data() + rows.begin * output.stride() + column);
-
-  if (keys_status != dnnl_success) pass.status = keys_status;
-  if (values_status != dnnl_success) pass.status = values_status;
+  for (Index k0 = 0; k0 < head_dim; k0 += kTileColumns) {
+    const Index count = std::min(kTileColumns, head_dim - k0);
+    float* to = values + k0 * columns;
+    for (Index j = 0; j < columns; ++j, to += kTileColumns) {
+      std::copy_n(all_values.row(j).data() + first_column + k0, count, to);
+      std::fill_n(to + count, kTileColumns - count, 0.0F);
+    }
+  }
 }
+
+/// Scores of the queries `rows` of one head become probabilities [rows, padded columns].
+template <Mask mask>
+void score(Pass& pass, const Head& head, Index first_column, Slice rows, float* scores) noexcept {
+  const MatrixView<const float> query = pass.query;
+  const Index stride = padded(head.columns);
+  for (Index j = 0; j < head.columns; j += kTileColumns)
+    for_each_tile(rows.size, [&](Index first, Index count) {
+      multiply_tile(count, {query.row(rows.begin + first).data() + first_column, query.stride(),
+                            head.keys + j * head.head_dim, head.head_dim,
+                            scores + first * stride + j, stride});
+    });
+  const KeyColumns keys{pass.context.log_counts(), pass.context.last()};
+  const float scale = 1.0F / std::sqrt(static_cast<float>(head.head_dim));
+  for (Index r = 0; r < rows.size; ++r) {
+    const Index row = rows.begin + r;
+    const std::int32_t position =
+        mask == Mask::causal ? pass.positions[static_cast<std::size_t>(row)] : 0;
+    const std::span row_scores(scores + r * stride, static_cast<std::size_t>(head.columns));
+    if (!softmax_row<mask>(row_scores, scale, keys, position)) pass.blind_row = row;
+  }
+}
+
+/// Probabilities times values, to the head's columns of the output.
+void mix(const Pass& pass, const Head& head, Index first_column, Slice rows,
+         const float* probabilities) noexcept {
+  const Index stride = padded(head.columns);
+  std::array<float, kTileRows * kTileColumns> mixed;  // every tile overwrites what is read of it
+  for (Index k = 0; k < head.head_dim; k += kTileColumns)
+    for_each_tile(rows.size, [&](Index first, Index count) {
+      multiply_tile(count, {probabilities + first * stride, stride, head.values + k * head.columns,
+                            head.columns, mixed.data(), kTileColumns});
+      for (Index r = 0; r < count; ++r)
+        std::copy_n(mixed.data() + r * kTileColumns, std::min(kTileColumns, head.head_dim - k),
+                    pass.output.row(rows.begin + first + r).data() + first_column + k);
+    });
+}
+
+/// How a thread's scratch is divided.
+struct Scratch {
+  Index keys, values, scores;  // floats
+  Scratch(Index head_dim, Index max_rows, Index max_columns)
+      : keys(padded(max_columns) * head_dim),
+        values(max_columns * padded(head_dim)),
+        scores(std::min(max_rows, std::max(kFewestRows, kBlockScores / padded(max_columns))) *
+               padded(max_columns)) {}
+  Index floats() const { return keys + values + scores; }
+};
 
 }  // namespace
 
 struct Attention::Impl {
   Index heads, head_dim;
   Mask mask;
-  Index max_rows, max_columns, scratch_floats;  // scratch_floats: of one thread
+  Index max_rows, max_columns;
   int threads;
-  Matrix<float> scratch;  // [threads, scratch_floats]
-  RecentMap<BlockShape, std::vector<BlockProducts>> products{kShapesKept};  // by thread
+  Scratch parts;
+  Matrix<float> scratch;  // [threads, parts.floats()]
 
   Index hidden() const { return heads * head_dim; }
   void check(MatrixView<const float> query, const KvContext& context,
              std::span<const std::int32_t> positions, MatrixView<const float> output) const;
-  std::vector<BlockProducts>& products_for(const BlockShape& shape);
   void attend(Pass& pass);
+  void attend_share(Pass& pass, Slice share, float* own_scratch) const noexcept;
 };
 
 Attention::Attention(Index heads, Index head_dim, Mask mask, Index max_rows, Index max_columns,
@@ -122,10 +138,9 @@ Attention::Attention(Index heads, Index head_dim, Mask mask, Index max_rows, Ind
   TW_REQUIRE(heads > 0 && head_dim > 0 && max_rows > 0 && max_columns > 0 && threads > 0,
              "{} heads of {}, {} rows, {} columns, {} threads", heads, head_dim, max_rows,
              max_columns, threads);
-  const Index block_rows = std::max<Index>(1, std::min(max_rows, kBlockScores / max_columns));
-  const Index scratch_floats = block_rows * max_columns;
-  impl_ = std::make_unique<Impl>(heads, head_dim, mask, max_rows, max_columns, scratch_floats,
-                                 threads, Matrix<float>(threads, scratch_floats, memory));
+  const Scratch parts(head_dim, max_rows, max_columns);
+  impl_ = std::make_unique<Impl>(heads, head_dim, mask, max_rows, max_columns, threads, parts,
+                                 Matrix<float>(threads, parts.floats(), memory));
 }
 
 Attention::Attention(Attention&&) noexcept = default;
@@ -145,48 +160,35 @@ void Attention::Impl::check(MatrixView<const float> query, const KvContext& cont
              "{} positions for {} queries", positions.size(), query.rows());
 }
 
-std::vector<BlockProducts>& Attention::Impl::products_for(const BlockShape& shape) {
-  if (auto* const found = products.find(shape)) return *found;
-  // A product is one thread's work: threads take different heads and blocks.
-  const ThreadsInScope one(1);
-  const auto& [rows, columns, query_stride, output_stride] = shape;
-  const Index kv_stride = 2 * hidden();
-  const onednn::Layout scores = onednn::dense_layout(rows, columns);
-  std::vector<BlockProducts> made;
-  for (int thread = 0; thread < threads; ++thread)
-    made.push_back({bind({onednn::strided_layout(rows, head_dim, query_stride, 1),
-                          onednn::strided_layout(head_dim, columns, 1, kv_stride), scores}),
-                    bind({scores, onednn::strided_layout(columns, head_dim, kv_stride, 1),
-                          onednn::strided_layout(rows, head_dim, output_stride, 1)})});
-  return products.insert(shape, std::move(made));
+/// A thread's share is a run of all heads' queries, one head behind the other.
+void Attention::Impl::attend_share(Pass& pass, Slice share, float* own_scratch) const noexcept {
+  const Index rows = pass.query.rows(), columns = pass.context.columns();
+  float* const scores = own_scratch + parts.keys + parts.values;
+  const Index block = std::max<Index>(1, parts.scores / padded(columns));
+  const Head head{columns, head_dim, own_scratch, own_scratch + parts.keys};
+  for (Index begin = share.begin; begin < share.end();) {
+    const Index index = begin / rows, first_column = index * head_dim;
+    const Index end = std::min(share.end(), (index + 1) * rows);
+    head.pack(pass.context, first_column);
+    for (; begin < end; begin += block) {
+      const Slice part{begin - index * rows, std::min(block, end - begin)};
+      if (mask == Mask::causal)
+        score<Mask::causal>(pass, head, first_column, part, scores);
+      else
+        score<Mask::none>(pass, head, first_column, part, scores);
+      mix(pass, head, first_column, part, scores);
+    }
+    begin = end;
+  }
 }
 
 void Attention::Impl::attend(Pass& pass) {
-  const Index rows = pass.query.rows(), columns = pass.context.columns();
-  const Index most = std::max<Index>(1, std::min(kBlockScores, scratch_floats) / columns);
-  const Blocks blocks(rows, std::min(rows, most));
-  const auto shape = [&](Index block_rows) {
-    return BlockShape{block_rows, columns, pass.query.stride(), pass.output.stride()};
-  };
-  std::vector<BlockProducts>& large = products_for(shape(blocks.size(0)));
-  std::vector<BlockProducts>& small = products_for(shape(blocks.rows));
-
+  const Index all = heads * pass.query.rows();
 #pragma omp parallel num_threads(threads)
   {
-    omp_set_num_threads(1);  // of this region's thread: oneDNN's products stay inside it
-    const int thread = omp_get_thread_num();
-    float* scores = scratch.view().row(thread).data();
-#pragma omp for schedule(dynamic, 1)
-    for (Index task = 0; task < heads * blocks.count; ++task) {
-      const Index block = task % blocks.count, head = task / blocks.count;
-      const Slice slice{blocks.begin(block), blocks.size(block)};
-      auto& products_of_shape = slice.size == blocks.rows ? small : large;
-      BlockProducts& multiply = products_of_shape[static_cast<std::size_t>(thread)];
-      if (mask == Mask::causal)
-        attend_block<Mask::causal>(pass, slice, head * head_dim, head_dim, multiply, scores);
-      else
-        attend_block<Mask::none>(pass, slice, head * head_dim, head_dim, multiply, scores);
-    }
+    const Index thread = omp_get_thread_num(), count = omp_get_num_threads();
+    const Index begin = all * thread / count, end = all * (thread + 1) / count;
+    attend_share(pass, {begin, end - begin}, scratch.view().row(thread).data());
   }
 }
 
@@ -200,7 +202,6 @@ void Attention::operator()(MatrixView<const float> query, const KvContext& conte
 
   Pass pass{query, context, positions, output};
   impl_->attend(pass);
-  onednn::check(pass.status, "attention");
   require_input(pass.blind_row < 0,
                 "query {} sees no key column: the input has no real token there",
                 pass.blind_row.load());

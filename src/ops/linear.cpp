@@ -5,6 +5,7 @@
 
 #include "bf16_rows.hpp"
 #include "packed_matmul.hpp"
+#include "panel_product.hpp"
 
 namespace thinwire::ops {
 
@@ -22,16 +23,19 @@ struct Linear::Impl {
   Impl(MatrixView<const float> weight, std::span<const float> bias_values, Epilogue wanted,
        std::pmr::memory_resource* memory, Packing packing, DType wanted_dtype);
 
-  /// The one place where a product's implementation is chosen.
+  void pack(MatrixView<const float> weight);
   void run(const float* x, float* y, Index rows) const;
+  /// fp32 weights are panels of ours, which outrun oneDNN's products; bf16 is oneDNN's.
+  float* panels() { return reinterpret_cast<float*>(packed.view().data()); }
+  const float* panels() const { return reinterpret_cast<const float*>(packed.view().data()); }
 
   Index inputs, outputs;
   Epilogue epilogue;
   DType dtype;
-  onednn::Layout layout;
-  Matrix<std::byte> packed;  // the order of these two is the order of allocation
-  Matrix<float> bias;        // [1, outputs], or [0, 0] without a bias
-  PackedMatmul multiply;
+  onednn::Layout layout;                  // empty for fp32
+  Matrix<std::byte> packed;               // the order of these two is the order of allocation
+  Matrix<float> bias;                     // [1, outputs], or [0, 0] without a bias
+  std::unique_ptr<PackedMatmul> reduced;  // null for fp32
 };
 
 Linear::Impl::Impl(MatrixView<const float> weight, std::span<const float> bias_values,
@@ -41,25 +45,37 @@ Linear::Impl::Impl(MatrixView<const float> weight, std::span<const float> bias_v
       outputs(weight.rows()),
       epilogue(wanted),
       dtype(wanted_dtype),
-      layout(PackedMatmul::preferred_layout(inputs, outputs, !bias_values.empty(), wanted, dtype)),
-      packed(1, static_cast<Index>(layout.get_size()), memory, Matrix<std::byte>::Fill::none),
-      bias(bias_values.empty() ? 0 : 1, std::ssize(bias_values), memory, Matrix<float>::Fill::none),
-      multiply(onednn::borrow(layout, packed.view().data()),
-               bias_values.empty()
-                   ? dnnl::memory()
-                   : onednn::borrow(onednn::dense_layout(1, outputs), bias.view().data()),
-               wanted) {
+      layout(dtype == DType::fp32 ? onednn::Layout()
+                                  : PackedMatmul::preferred_layout(
+                                        inputs, outputs, !bias_values.empty(), wanted, dtype)),
+      packed(1,
+             dtype == DType::fp32 ? panel_floats(outputs, inputs) * Index{sizeof(float)}
+                                  : static_cast<Index>(layout.get_size()),
+             memory, Matrix<std::byte>::Fill::none),
+      bias(bias_values.empty() ? 0 : 1, std::ssize(bias_values), memory,
+           Matrix<float>::Fill::none) {
+  if (dtype != DType::fp32)
+    reduced = std::make_unique<PackedMatmul>(
+        onednn::borrow(layout, packed.view().data()),
+        bias_values.empty() ? dnnl::memory()
+                            : onednn::borrow(onednn::dense_layout(1, outputs), bias.view().data()),
+        wanted);
   if (packing == Packing::attach) return;
+  pack(weight);
+  std::ranges::copy(bias_values, bias.view().data());
+}
+
+void Linear::Impl::pack(MatrixView<const float> weight) {
+  if (dtype == DType::fp32) return pack_panels(weight, panels());
   onednn::reorder(transposed(weight.data(), outputs, inputs, weight.stride()),
                   onednn::borrow(layout, packed.view().data()));
-  std::ranges::copy(bias_values, bias.view().data());
 }
 
 void Linear::Impl::run(const float* x, float* y, Index rows) const {
   if (dtype == DType::fp32)
-    multiply(x, y, rows);
+    PanelProduct{panels(), bias.view().elements(), inputs, outputs, epilogue}(x, y, rows);
   else
-    multiply(as_bf16(x, rows * inputs), y, rows);
+    (*reduced)(as_bf16(x, rows * inputs), y, rows);
 }
 
 Linear::Linear(MatrixView<const float> weight, std::span<const float> bias, Epilogue epilogue,
@@ -80,8 +96,7 @@ void Linear::operator()(MatrixView<const float> x, MatrixView<float> y, Operatio
   TW_REQUIRE(x.cols() == inputs && y.cols() == outputs && x.rows() == y.rows(),
              "x [{}, {}] and y [{}, {}] for weights [{}, {}]", x.rows(), x.cols(), y.rows(),
              y.cols(), outputs, inputs);
-  TW_REQUIRE(x.is_dense() && y.is_dense(),
-             "rows of x {} and of y {} floats apart (oneDNN is slow unless both are dense)",
+  TW_REQUIRE(x.is_dense() && y.is_dense(), "rows of x {} and of y {} floats apart, not dense",
              x.stride(), y.stride());
   if (x.rows() == 0) return;
 
@@ -112,8 +127,11 @@ DType Linear::dtype() const {
 Matrix<float> Linear::unpacked() const {
   Matrix<float> weight(outputs(), inputs(), std::pmr::new_delete_resource(),
                        Matrix<float>::Fill::none);
-  onednn::reorder(onednn::borrow(impl_->layout, impl_->packed.view().data()),
-                  transposed(weight.view().data(), outputs(), inputs(), inputs()));
+  if (dtype() == DType::fp32)
+    unpack_panels(std::as_const(*impl_).panels(), weight.view());
+  else
+    onednn::reorder(onednn::borrow(impl_->layout, impl_->packed.view().data()),
+                    transposed(weight.view().data(), outputs(), inputs(), inputs()));
   return weight;
 }
 

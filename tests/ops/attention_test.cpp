@@ -161,7 +161,9 @@ TEST(Attention, HoldsTheScratchThatIsDocumented) {
     Index max_rows, max_columns, floats_per_thread;
   };
   for (const auto& [max_rows, max_columns, floats] :
-       {Shape{10, 20, 10 * 20}, Shape{5000, 3137, 41 * 3137}, Shape{5, 200000, 200000}}) {
+       {Shape{10, 20, 32 * 4 + 20 * 32 + 10 * 32},
+        Shape{5000, 3137, 3168 * 4 + 3137 * 32 + 10 * 3168},
+        Shape{5, 200000, 200000 * (4 + 32) + 5 * 200000}}) {
     TrackingResource memory;
     const Attention attend(2, 4, Mask::none, max_rows, max_columns, 3, &memory);
     EXPECT_EQ(memory.held_bytes(), 3 * floats * static_cast<Index>(sizeof(float)));

@@ -41,8 +41,9 @@ Parameters head_parameters(const model::ModelConfig& model);
 std::int64_t weights_bytes(const model::ModelConfig& model, Index tokens,
                            DType dtype = DType::fp32);
 
-/// Scores that attention keeps for `threads` threads: of blocks of queries, never of all.
-Index attention_scratch_values(Index rows, Index columns, int threads);
+/// What attention works in on `threads` threads: a head's keys and values, and scores of blocks of
+/// queries, never of all (ops::Attention).
+Index attention_scratch_values(Index rows, Index columns, Index head_dim, int threads);
 /// Key columns: K|V [columns, 2 * width], log counts and last positions [columns].
 Index kv_context_values(Index columns, Index width);
 /// The head's results on a device that has every row.

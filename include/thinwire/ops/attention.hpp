@@ -18,9 +18,9 @@ enum class Mask { none, causal };
 /// Queries are worked on in blocks whose scores stay in cache: never rows x columns x heads.
 class Attention {
  public:
-  /// heads * head_dim = hidden. Scratch for the scores of `max_columns` columns and `threads`
-  /// threads is held in `memory`: threads * max(1, min(max_rows, 131072 / max_columns)) *
-  /// max_columns floats.
+  /// heads * head_dim = hidden. Scratch is held in `memory`, a thread with columns c = max_columns,
+  /// d = head_dim and sizes rounded up to multiples of 32 in brackets: [c] * d + c * [d] floats for
+  /// a head's keys and values, and min(max_rows, max(8, 32768 / [c])) * [c] for scores.
   Attention(Index heads, Index head_dim, Mask mask, Index max_rows, Index max_columns, int threads,
             std::pmr::memory_resource* memory);
   Attention(Attention&&) noexcept;

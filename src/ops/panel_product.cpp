@@ -1,0 +1,149 @@
+#include "panel_product.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <array>
+
+#include "gelu.hpp"
+#include "thinwire/base/partition.hpp"
+
+namespace thinwire::ops {
+namespace {
+
+/// Below some ten microseconds of work a second thread costs more than it saves.
+constexpr Index kMacsWorthThreads = Index{1} << 19;
+/// Pieces of work a thread, where rows have to be split because the panels are too few.
+constexpr Index kPiecesPerThread = 4;
+
+Index panels_of(Index outputs) {
+  return (outputs + kTileColumns - 1) / kTileColumns;
+}
+
+/// Pieces of a panel are turned in a buffer: the rows of a wide weight matrix lie at addresses that
+/// share a few places of the first-level cache.
+constexpr Index kTurned = 64;
+using Turned = std::array<std::array<float, kTurned + 1>, kTileColumns>;
+
+void pack_panel(MatrixView<const float> weight, float* panel) {
+  Turned piece = {};
+  for (Index k0 = 0; k0 < weight.cols(); k0 += kTurned) {
+    const Index depth = std::min(kTurned, weight.cols() - k0);
+    for (Index c = 0; c < weight.rows(); ++c)
+      std::copy_n(weight.row(c).data() + k0, depth, piece[static_cast<std::size_t>(c)].data());
+    for (Index k = 0; k < depth; ++k)
+      for (Index c = 0; c < kTileColumns; ++c)
+        *panel++ = piece[static_cast<std::size_t>(c)][static_cast<std::size_t>(k)];
+  }
+}
+
+/// What is the same for all tiles of a panel.
+struct Panel {
+  const PanelProduct& product;
+  const float* weights;
+  Index first_output, outputs;
+  std::array<Vector, 2> bias = {};
+
+  Panel(const PanelProduct& whole, Index index)
+      : product(whole),
+        weights(whole.panels + index * whole.inputs * kTileColumns),
+        first_output(index * kTileColumns),
+        outputs(std::min(kTileColumns, whole.outputs - first_output)) {
+    if (whole.bias.empty()) return;
+    std::array<float, kTileColumns> padded = {};
+    std::copy_n(whole.bias.data() + first_output, outputs, padded.data());
+    bias = {load(padded.data()), load(padded.data() + kVectorFloats)};
+  }
+};
+
+/// A row of sums to its place in y.
+template <Activation activation, Accumulate accumulate>
+void finish_row(const Panel& panel, const float* sums, float* y) noexcept {
+  const bool is_whole = panel.outputs == kTileColumns;
+  std::array<float, kTileColumns> part = {};
+  float* const to = is_whole ? y : part.data();
+  if (accumulate == Accumulate::yes && !is_whole) std::copy_n(y, panel.outputs, to);
+  for (const Index half : {0, 1}) {
+    const Index at = half * kVectorFloats;
+    Vector value =
+        activated<activation>(load(sums + at) + panel.bias[static_cast<std::size_t>(half)]);
+    if constexpr (accumulate == Accumulate::yes) value += load(to + at);
+    store(to + at, value);
+  }
+  if (!is_whole) std::copy_n(part.data(), panel.outputs, y);
+}
+
+template <Activation activation, Accumulate accumulate>
+void multiply_panel(const Panel& panel, const float* x, float* y, Slice rows) noexcept {
+  const Index inputs = panel.product.inputs, outputs = panel.product.outputs;
+  std::array<float, kTileRows * kTileColumns> sums;  // every tile overwrites what is read of it
+  for_each_tile(rows.size, [&](Index first, Index count) {
+    const Index row = rows.begin + first;
+    multiply_tile(count,
+                  {x + row * inputs, inputs, panel.weights, inputs, sums.data(), kTileColumns});
+    for (Index r = 0; r < count; ++r)
+      finish_row<activation, accumulate>(panel, sums.data() + r * kTileColumns,
+                                         y + (row + r) * outputs + panel.first_output);
+  });
+}
+
+using Multiply = void (*)(const Panel&, const float*, float*, Slice) noexcept;
+
+template <Accumulate accumulate>
+Multiply multiply_for(Activation activation) {
+  switch (activation) {
+    case Activation::none:
+      return &multiply_panel<Activation::none, accumulate>;
+    case Activation::gelu_erf:
+      return &multiply_panel<Activation::gelu_erf, accumulate>;
+    case Activation::gelu_tanh:
+      return &multiply_panel<Activation::gelu_tanh, accumulate>;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Index panel_floats(Index outputs, Index inputs) {
+  return panels_of(outputs) * kTileColumns * inputs;
+}
+
+void pack_panels(MatrixView<const float> weight, float* panels) {
+#pragma omp parallel for schedule(static)
+  for (Index panel = 0; panel < panels_of(weight.rows()); ++panel) {
+    const Index first = panel * kTileColumns;
+    pack_panel(weight.rows(first, std::min(kTileColumns, weight.rows() - first)),
+               panels + first * weight.cols());
+  }
+}
+
+void unpack_panels(const float* panels, MatrixView<float> weight) {
+  for (Index output = 0; output < weight.rows(); ++output) {
+    const Index within = output % kTileColumns;
+    const float* const panel = panels + (output - within) * weight.cols() + within;
+    for (Index k = 0; k < weight.cols(); ++k) weight(output, k) = panel[k * kTileColumns];
+  }
+}
+
+void PanelProduct::operator()(const float* x, float* y, Index rows) const {
+  const Multiply multiply = epilogue.accumulate == Accumulate::yes
+                                ? multiply_for<Accumulate::yes>(epilogue.activation)
+                                : multiply_for<Accumulate::no>(epilogue.activation);
+  const Index count = panels_of(outputs);
+  const int threads = rows * inputs * outputs < kMacsWorthThreads ? 1 : omp_get_max_threads();
+  if (threads == 1) {
+    for (Index panel = 0; panel < count; ++panel) multiply({*this, panel}, x, y, {0, rows});
+    return;
+  }
+  const Index tiles = (rows + kTileRows - 1) / kTileRows;
+  const Index wanted = (kPiecesPerThread * threads + count - 1) / count;
+  const Index pieces = count >= kPiecesPerThread * threads ? 1 : std::min(tiles, wanted);
+#pragma omp parallel for schedule(static)
+  for (Index piece = 0; piece < count * pieces; ++piece) {
+    const Index begin = rows * (piece % pieces) / pieces;
+    const Index end = rows * (piece % pieces + 1) / pieces;
+    multiply({*this, piece / pieces}, x, y, {begin, end - begin});
+  }
+}
+
+}  // namespace thinwire::ops
