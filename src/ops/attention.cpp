@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "product_tile.hpp"
+#include "panel_product.hpp"
 #include "softmax.hpp"
 #include "thinwire/base/partition.hpp"
 
@@ -24,6 +24,12 @@ constexpr Index kFewestRows = 8;  // of a block, however many columns there are
 
 Index padded(Index columns) {
   return (columns + kPadding - 1) / kPadding * kPadding;
+}
+
+/// Inline, where a call for so few bytes would take longer than they do.
+void copy_tile_row(const float* from, float* to) noexcept {
+  store(to, load(from));
+  store(to + kVectorFloats, load(from + kVectorFloats));
 }
 
 /// The arguments of one call, and what its threads have to report: exceptions must not leave them.
@@ -47,23 +53,21 @@ struct Head {
 };
 
 void Head::pack(const KvContext& context, Index first_column) const noexcept {
-  constexpr Index kTogether = 8;  // rows of keys that fit in the first-level cache's few places
-  const MatrixView<const float> all_keys = context.keys(), all_values = context.values();
-  for (Index j0 = 0; j0 < columns; j0 += kTileColumns) {
-    float* const panel = keys + j0 * head_dim;
-    const Index count = std::min(kTileColumns, columns - j0);
-    if (count < kTileColumns) std::fill_n(panel, head_dim * kTileColumns, 0.0F);
-    for (Index part = 0; part < count; part += kTogether)
-      for (Index k = 0; k < head_dim; ++k)
-        for (Index j = part; j < std::min(part + kTogether, count); ++j)
-          panel[k * kTileColumns + j] = all_keys.row(j0 + j).data()[first_column + k];
-  }
+  const MatrixView<const float> all_values = context.values();
+  const MatrixView<const float> own_keys = context.keys().cols(first_column, head_dim);
+  for (Index j = 0; j < columns; j += kTileColumns)
+    pack_panel(own_keys.rows(j, std::min(kTileColumns, columns - j)), keys + j * head_dim);
   for (Index k0 = 0; k0 < head_dim; k0 += kTileColumns) {
     const Index count = std::min(kTileColumns, head_dim - k0);
     float* to = values + k0 * columns;
     for (Index j = 0; j < columns; ++j, to += kTileColumns) {
-      std::copy_n(all_values.row(j).data() + first_column + k0, count, to);
-      std::fill_n(to + count, kTileColumns - count, 0.0F);
+      const float* const from = all_values.row(j).data() + first_column + k0;
+      if (count == kTileColumns) {
+        copy_tile_row(from, to);
+      } else {
+        std::copy_n(from, count, to);
+        std::fill_n(to + count, kTileColumns - count, 0.0F);
+      }
     }
   }
 }
@@ -94,14 +98,20 @@ void score(Pass& pass, const Head& head, Index first_column, Slice rows, float* 
 void mix(const Pass& pass, const Head& head, Index first_column, Slice rows,
          const float* probabilities) noexcept {
   const Index stride = padded(head.columns);
-  std::array<float, kTileRows * kTileColumns> mixed;  // every tile overwrites what is read of it
+  alignas(kVectorBytes) std::array<float, kTileRows * kTileColumns>
+      mixed;  // every tile overwrites what is read of it
   for (Index k = 0; k < head.head_dim; k += kTileColumns)
     for_each_tile(rows.size, [&](Index first, Index count) {
       multiply_tile(count, {probabilities + first * stride, stride, head.values + k * head.columns,
                             head.columns, mixed.data(), kTileColumns});
-      for (Index r = 0; r < count; ++r)
-        std::copy_n(mixed.data() + r * kTileColumns, std::min(kTileColumns, head.head_dim - k),
-                    pass.output.row(rows.begin + first + r).data() + first_column + k);
+      for (Index r = 0; r < count; ++r) {
+        const float* const from = mixed.data() + r * kTileColumns;
+        float* const to = pass.output.row(rows.begin + first + r).data() + first_column + k;
+        if (head.head_dim - k >= kTileColumns)
+          copy_tile_row(from, to);
+        else
+          std::copy_n(from, head.head_dim - k, to);
+      }
     });
 }
 

@@ -7,6 +7,7 @@
 
 #include "gelu.hpp"
 #include "thinwire/base/partition.hpp"
+#include "transpose.hpp"
 
 namespace thinwire::ops {
 namespace {
@@ -20,21 +21,20 @@ Index panels_of(Index outputs) {
   return (outputs + kTileColumns - 1) / kTileColumns;
 }
 
-/// Pieces of a panel are turned in a buffer: the rows of a wide weight matrix lie at addresses that
-/// share a few places of the first-level cache.
-constexpr Index kTurned = 64;
-using Turned = std::array<std::array<float, kTurned + 1>, kTileColumns>;
-
-void pack_panel(MatrixView<const float> weight, float* panel) {
-  Turned piece = {};
-  for (Index k0 = 0; k0 < weight.cols(); k0 += kTurned) {
-    const Index depth = std::min(kTurned, weight.cols() - k0);
-    for (Index c = 0; c < weight.rows(); ++c)
-      std::copy_n(weight.row(c).data() + k0, depth, piece[static_cast<std::size_t>(c)].data());
-    for (Index k = 0; k < depth; ++k)
-      for (Index c = 0; c < kTileColumns; ++c)
-        *panel++ = piece[static_cast<std::size_t>(c)][static_cast<std::size_t>(k)];
+/// Rows of weights that become columns of a panel, as many as it has room for; others are zero.
+/// first_input is that of the square that is read.
+VectorSquare load_square(MatrixView<const float> rows, Index first_input) {
+  const Index inputs = std::min(kVectorFloats, rows.cols() - first_input);
+  VectorSquare square = {};
+  for (Index r = 0; r < std::min(kVectorFloats, rows.rows()); ++r) {
+    const float* const from = rows.row(r).data() + first_input;
+    Vector& to = square[static_cast<std::size_t>(r)];
+    if (inputs == kVectorFloats)
+      to = load(from);
+    else
+      std::memcpy(&to, from, static_cast<std::size_t>(inputs) * sizeof(float));
   }
+  return square;
 }
 
 /// What is the same for all tiles of a panel.
@@ -56,7 +56,7 @@ struct Panel {
   }
 };
 
-/// A row of sums to its place in y.
+/// A row of sums, bias included, to its place in y.
 template <Activation activation, Accumulate accumulate>
 void finish_row(const Panel& panel, const float* sums, float* y) noexcept {
   const bool is_whole = panel.outputs == kTileColumns;
@@ -65,8 +65,7 @@ void finish_row(const Panel& panel, const float* sums, float* y) noexcept {
   if (accumulate == Accumulate::yes && !is_whole) std::copy_n(y, panel.outputs, to);
   for (const Index half : {0, 1}) {
     const Index at = half * kVectorFloats;
-    Vector value =
-        activated<activation>(load(sums + at) + panel.bias[static_cast<std::size_t>(half)]);
+    Vector value = activated<activation>(load(sums + at));
     if constexpr (accumulate == Accumulate::yes) value += load(to + at);
     store(to + at, value);
   }
@@ -76,14 +75,22 @@ void finish_row(const Panel& panel, const float* sums, float* y) noexcept {
 template <Activation activation, Accumulate accumulate>
 void multiply_panel(const Panel& panel, const float* x, float* y, Slice rows) noexcept {
   const Index inputs = panel.product.inputs, outputs = panel.product.outputs;
-  std::array<float, kTileRows * kTileColumns> sums;  // every tile overwrites what is read of it
+  const bool is_direct = activation == Activation::none && panel.outputs == kTileColumns;
+  alignas(kVectorBytes) std::array<float, kTileRows * kTileColumns> sums;  // written, then read
   for_each_tile(rows.size, [&](Index first, Index count) {
     const Index row = rows.begin + first;
-    multiply_tile(count,
-                  {x + row * inputs, inputs, panel.weights, inputs, sums.data(), kTileColumns});
+    ProductTile tile{x + row * inputs, inputs,       panel.weights, inputs,
+                     sums.data(),      kTileColumns, panel.bias};
+    float* const to = y + row * outputs + panel.first_output;
+    if (is_direct) {
+      tile.y = to;
+      tile.y_stride = outputs;
+      tile.accumulate = accumulate;
+    }
+    multiply_tile(count, tile);
+    if (is_direct) return;
     for (Index r = 0; r < count; ++r)
-      finish_row<activation, accumulate>(panel, sums.data() + r * kTileColumns,
-                                         y + (row + r) * outputs + panel.first_output);
+      finish_row<activation, accumulate>(panel, sums.data() + r * kTileColumns, to + r * outputs);
   });
 }
 
@@ -106,6 +113,18 @@ Multiply multiply_for(Activation activation) {
 
 Index panel_floats(Index outputs, Index inputs) {
   return panels_of(outputs) * kTileColumns * inputs;
+}
+
+void pack_panel(MatrixView<const float> weight, float* panel) {
+  for (Index half = 0; half < kTileColumns; half += kVectorFloats) {
+    const Index rows = std::clamp<Index>(weight.rows() - half, 0, kVectorFloats);
+    for (Index k0 = 0; k0 < weight.cols(); k0 += kVectorFloats) {
+      VectorSquare square = load_square(weight.rows(weight.rows() - half < 0 ? 0 : half, rows), k0);
+      transpose(square);
+      for (Index k = 0; k < std::min(kVectorFloats, weight.cols() - k0); ++k)
+        store(panel + (k0 + k) * kTileColumns + half, square[static_cast<std::size_t>(k)]);
+    }
+  }
 }
 
 void pack_panels(MatrixView<const float> weight, float* panels) {

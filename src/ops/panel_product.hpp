@@ -10,7 +10,9 @@ namespace thinwire::ops {
 /// Floats that weights [outputs, inputs] take as panels [inputs, kTileColumns], one behind the
 /// other, each of kTileColumns outputs; those that the last panel has too many are zero.
 Index panel_floats(Index outputs, Index inputs);
-/// Spread over omp_get_max_threads() threads.   weight [outputs, inputs]
+/// One panel of weights [1 ... kTileColumns, inputs].
+void pack_panel(MatrixView<const float> weight, float* panel);
+/// All of them, spread over omp_get_max_threads() threads.   weight [outputs, inputs]
 void pack_panels(MatrixView<const float> weight, float* panels);
 void unpack_panels(const float* panels, MatrixView<float> weight);
 

@@ -8,10 +8,20 @@ namespace {
 
 template <Index rows>
 void multiply(const ProductTile& tile) noexcept {
-  std::array<std::array<Vector, 2>, rows> sums = {};
   const float* x = tile.x;
   const float* panel = tile.panel;
-  const Index stride = tile.x_stride;
+  const Index stride = tile.x_stride, y_stride = tile.y_stride;
+  float* const y = tile.y;
+  std::array<std::array<Vector, 2>, rows> sums;
+  sums.fill(tile.bias);
+  if (tile.accumulate == Accumulate::yes) {
+#pragma GCC unroll 8
+    for (Index r = 0; r < rows; ++r) {
+      auto& sum = sums[static_cast<std::size_t>(r)];
+      sum[0] += load(y + r * y_stride);
+      sum[1] += load(y + r * y_stride + kVectorFloats);
+    }
+  }
   for (Index k = 0; k < tile.depth; ++k) {
     const Vector left = load(panel), right = load(panel + kVectorFloats);
     panel += kTileColumns;
@@ -27,8 +37,8 @@ void multiply(const ProductTile& tile) noexcept {
 #pragma GCC unroll 8
   for (Index r = 0; r < rows; ++r) {
     const auto& sum = sums[static_cast<std::size_t>(r)];
-    store(tile.y + r * tile.y_stride, sum[0]);
-    store(tile.y + r * tile.y_stride + kVectorFloats, sum[1]);
+    store(y + r * y_stride, sum[0]);
+    store(y + r * y_stride + kVectorFloats, sum[1]);
   }
 }
 

@@ -1,5 +1,7 @@
 #pragma once
-#include "thinwire/base/types.hpp"
+#include <array>
+
+#include "thinwire/ops/linear.hpp"
 #include "vector.hpp"
 
 namespace thinwire::ops {
@@ -10,7 +12,8 @@ namespace thinwire::ops {
 inline constexpr Index kTileColumns = 2 * kVectorFloats;
 inline constexpr Index kTileRows = kVectorBytes == 64 ? 8 : 6;
 
-/// y [rows, kTileColumns] = x [rows, depth] * panel [depth, kTileColumns]
+/// y [rows, kTileColumns] = start + x [rows, depth] * panel [depth, kTileColumns], where start is
+/// the bias, or the bias and what y held.
 struct ProductTile {
   const float* x;
   Index x_stride;  ///< floats between rows
@@ -18,10 +21,12 @@ struct ProductTile {
   Index depth;
   float* y;
   Index y_stride;
+  std::array<Vector, 2> bias = {};
+  Accumulate accumulate = Accumulate::no;
 };
 
-/// `rows` is 1 to kTileRows. Every element is one sum over 0 ... depth - 1 in this order, whatever
-/// the rows: the same row gives the same bits in any tile.
+/// `rows` is 1 to kTileRows. Every element is one sum, its start first and then 0 ... depth - 1,
+/// whatever the rows: the same row gives the same bits in any tile.
 void multiply_tile(Index rows, const ProductTile& tile) noexcept;
 
 /// All rows as tiles of nearly equal height: `visit(first, rows)` for each.
