@@ -9,7 +9,7 @@ namespace thinwire::ops {
 /// Phi(x), the share of x that GELU lets through, is 1/2 + x * p(x^2) for |x| <= kGeluEdge with a
 /// polynomial p in u = 2 * x^2 / kGeluEdge^2 - 1, which keeps its coefficients small. Beyond the
 /// edge Phi is 0 or 1 in fp32. Weighted least squares made them minimax in GELU's own error, which
-/// is below 2e-7 * max(1, |x|) (gelu_coefficients.py).
+/// is below 2.4e-7 * max(1, |x|) (gelu_coefficients.py).
 inline constexpr float kGeluEdge = 5.25F;
 using GeluPolynomial = std::array<float, 16>;  // of u^0, u^1, ...
 
