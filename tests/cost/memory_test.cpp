@@ -79,12 +79,13 @@ TEST(ActivationsMemory, SumsTheTermsOfATinyVoltageDevice) {
   const Prediction prediction = predict(workload);
 
   // Device 0: n = 2, c = 5, remote 3. x, normed, query, attended, ffn; K|V, counts, last; counts
-  // and positions of local and of received rows; scores; patches; receive buffer; logits
-  const std::int64_t first =
-      8 + (8 + 12) + 8 + 8 + 16 + 40 + 5 + 5 + 2 * 2 + 2 * 5 + 2 * 2 * 5 + 2 * 12 + 20 + 3;
+  // and positions of local and of received rows; keys, values and scores of attention's two
+  // threads, columns and heads padded to 32; patches; receive buffer; logits
+  const std::int64_t first = 8 + (8 + 12) + 8 + 8 + 16 + 40 + 5 + 5 + 2 * 2 + 2 * 5 +
+                             2 * 32 * (2 + 5 + 2) + 2 * 12 + 20 + 3;
   // Device 1: n = 3, remote 2, no head
-  const std::int64_t second =
-      12 + (12 + 8) + 12 + 12 + 24 + 40 + 5 + 5 + 2 * 3 + 2 * 5 + 2 * 3 * 5 + 3 * 12 + 20;
+  const std::int64_t second = 12 + (12 + 8) + 12 + 12 + 24 + 40 + 5 + 5 + 2 * 3 + 2 * 5 +
+                              2 * 32 * (2 + 5 + 3) + 3 * 12 + 20;
   EXPECT_EQ(prediction.memory[0].activations, 4 * first);
   EXPECT_EQ(prediction.memory[1].activations, 4 * second);
 }
@@ -93,10 +94,10 @@ TEST(ActivationsMemory, SumsTheTermsOfATinyPrismDevice) {
   const Prediction prediction = predict(make_tiny(tiny_bert(), "prism", 2, 2));
 
   // Device 0: n = 3, c = 5, P * L = 4; post-norm: no room for normed remote rows. x, normed, query,
-  // attended, ffn; K|V, counts, last; counts and positions of local and of received rows; scores;
-  // received, encoded; pooled, logits
+  // attended, ffn; K|V, counts, last; counts and positions of local and of received rows; keys,
+  // values and scores of attention; received, encoded; pooled, logits
   const std::int64_t first =
-      12 + 12 + 12 + 12 + 24 + 40 + 5 + 5 + 2 * 3 + 2 * 4 + 3 * 5 + 16 + 8 + 4 + 2;
+      12 + 12 + 12 + 12 + 24 + 40 + 5 + 5 + 2 * 3 + 2 * 4 + 32 * (2 + 5 + 3) + 16 + 8 + 4 + 2;
   EXPECT_EQ(prediction.memory[0].activations, 4 * first);
 }
 
@@ -108,8 +109,8 @@ TEST(ActivationsMemory, DuplicatingAddsTheRepeatedRowsAndTheirColumns) {
   const std::int64_t repeated = predict(workload).memory[0].activations;
 
   // n = 3: room for all 7 rows, described instead of 4 means; 4 remote columns instead of 2, each
-  // with K|V, count, position and a score a query
-  EXPECT_EQ(repeated - scaled, 4 * (7 * 4 + 2 * (7 - 4) + 2 * (8 + 1 + 1 + 3)));
+  // with K|V, count, position and a row of attention's values; keys and scores are padded anyway
+  EXPECT_EQ(repeated - scaled, 4 * (7 * 4 + 2 * (7 - 4) + 2 * (8 + 1 + 1 + 32)));
 }
 
 TEST(ActivationsMemory, MeanPoolingCollectsSumsOnDeviceZero) {
