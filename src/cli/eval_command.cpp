@@ -2,6 +2,9 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "command.hpp"
 #include "launcher.hpp"
@@ -78,9 +81,13 @@ harness::PointWork evaluating(const std::shared_ptr<harness::Evaluation>& evalua
               },
           .flops = harness::predicted_flops,
           .run =
-              [evaluation](harness::Session& session, const harness::Point& point,
+              [evaluation](harness::Session& session, std::span<const harness::Point> points,
                            const std::function<void(double)>& on_progress) {
-                return evaluation->run(session, point, on_progress);
+                std::vector<harness::Result> results;
+                for (const harness::Point& point : points)
+                  if (auto result = evaluation->run(session, point, on_progress))
+                    results.push_back(std::move(*result));
+                return results;
               }};
 }
 

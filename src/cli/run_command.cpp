@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <exception>
+#include <span>
 
 #include "command.hpp"
 #include "launcher.hpp"
@@ -43,12 +44,12 @@ void run_point(harness::Session& session, const harness::Point& point) {
     progress.emplace(std::vector<double>{1.0});
     progress->start_point("run");
   }
-  const std::optional<harness::Result> result = session.run(point, [&](double part) {
+  const auto results = session.run(std::span(&point, 1), [&](double part) {
     if (progress) progress->advance(part);
   });
-  if (!result) return;
+  if (results.empty()) return;
   progress->finish_point();
-  const Json record = harness::to_json(*result);
+  const Json record = harness::to_json(results.front());
   try {
     if (file) file->append(record);
   } catch (const std::exception&) {

@@ -70,7 +70,8 @@ class Supervisor {
           status = end.status;
           break;
         }
-        record_death(pending.front(), death_of(end));
+        for (const PlannedPoint& point : harness::next_execution(pending))
+          record_death(point, death_of(end));
         pending = pending_points();
       }
       if (!pending.empty())
@@ -94,7 +95,7 @@ class Supervisor {
     return all;
   }
 
-  /// Points run in order, and each has a record before the next begins.
+  /// Points run in order, and an execution's have records before the next begins.
   void record_death(const PlannedPoint& point, const std::string& reason) const {
     const harness::RunSpec& spec = sweep_.points[point.index];
     harness::append_unless_there(sweep_.json, harness::failed_record(spec, point.id, reason),

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <span>
 
 #include "thinwire/base/error.hpp"
 
@@ -19,6 +20,12 @@ std::string options_text(const harness::RunSpec& spec) {
       line +=
           fmt::format("{}={} ", key, value.is_string() ? value.get<std::string>() : value.dump());
   return line;
+}
+
+std::size_t count_executions(std::span<const harness::PlannedPoint> points) {
+  std::size_t count = 0;
+  for (; !points.empty(); ++count) points = points.subspan(harness::next_execution(points).size());
+  return count;
 }
 
 }  // namespace
@@ -46,14 +53,17 @@ void print_points(const SweepPoints& sweep, const std::vector<harness::PlannedPo
     ++states[state];
     fmt::print("{}{}\n", options_text(sweep.points[point.index]), has_file ? "# " + state : "");
   }
-  const std::size_t pending =
-      harness::pending_points(plan, file, selection, harness::end_of_records(sweep.json)).size();
+  const std::vector<harness::PlannedPoint> pending =
+      harness::pending_points(plan, file, selection, harness::end_of_records(sweep.json));
+  const std::size_t executions = count_executions(pending);
   fmt::print(stderr, "{} points", plan.size());
   if (has_file) {
     fmt::print(stderr, " ({}: {} ok, {} skipped, {} failed, {} new)", sweep.json, states["ok"],
                states["skipped"], states["failed"], states["new"]);
   }
-  fmt::print(stderr, ", {} to run\n", pending);
+  const bool is_shared = executions < pending.size();
+  fmt::print(stderr, ", {} to run{}\n", pending.size(),
+             is_shared ? fmt::format(" in {} executions", executions) : "");
 }
 
 void print_counts(const harness::SweepCounts& counts) {

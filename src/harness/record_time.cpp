@@ -206,15 +206,18 @@ Json time_section(const Result& result) {
       entry["energy"] = energy_section(result, links[i], iterations);
     list.push_back(std::move(entry));
   }
-  return {{"setup_s", finite_or_null(result.setup_s)},
-          {"emulation_overhead", finite_or_null(result.emulation_overhead)},
-          {"contended", result.contended ? Json(*result.contended) : Json(nullptr)},
-          {"nominal_communication_s", nominal_communication(result, links)},
-          {"links", std::move(list)},
-          {"distribution_s", terminal_figure(result, distribution_s)},
-          {"collection_s", terminal_figure(result, collection_s)},
-          {"overlap", overlap_section(result)},
-          {"bubble_fraction", bubble_fraction(result.spec)}};
+  Json section{{"setup_s", finite_or_null(result.setup_s)},
+               {"emulation_overhead", finite_or_null(result.emulation_overhead)},
+               {"contended", result.contended ? Json(*result.contended) : Json(nullptr)},
+               {"nominal_communication_s", nominal_communication(result, links)},
+               {"links", std::move(list)},
+               {"distribution_s", terminal_figure(result, distribution_s)},
+               {"collection_s", terminal_figure(result, collection_s)},
+               {"overlap", overlap_section(result)},
+               {"bubble_fraction", bubble_fraction(result.spec)}};
+  if (const auto& shared = result.shared_execution)
+    section["shared_execution"] = {{"points", shared->points}, {"first_id", shared->first_id}};
+  return section;
 }
 
 }  // namespace thinwire::harness

@@ -2,6 +2,8 @@
 
 #include <malloc.h>
 
+#include <utility>
+
 #include "thinwire/harness/check_spec.hpp"
 #include "thinwire/harness/environment.hpp"
 #include "thinwire/ops/runtime.hpp"
@@ -9,9 +11,10 @@
 namespace thinwire::harness {
 namespace {
 
-fabric::FabricOptions fabric_options(const RunSpec& spec, fabric::Watchdog& watchdog) {
+fabric::FabricOptions fabric_options(const RunSpec& spec, std::vector<fabric::Link> links,
+                                     fabric::Watchdog& watchdog) {
   return {.clock = spec.clock,
-          .links = spec.links(),
+          .links = std::move(links),
           .slowness = spec.slowness_per_device(),
           .device_flops_per_s = spec.flops_per_s_per_device(),
           .cold_weights = spec.cold_weights,
@@ -50,7 +53,8 @@ strategy::StrategyOptions strategy_options(const RunSpec& spec,
           .collect = spec.collect};
 }
 
-DeviceRun::DeviceRun(const Shared& shared, const Point& point, const Transports& transports,
+DeviceRun::DeviceRun(const Shared& shared, const Point& point, std::vector<fabric::Link> links,
+                     const Transports& transports,
                      const std::function<void(const std::string&)>& on_stuck,
                      const fabric::ProgressBoard* board)
     : model_(shared.model),
@@ -64,7 +68,8 @@ DeviceRun::DeviceRun(const Shared& shared, const Point& point, const Transports&
                                          .threads = point.spec.threads,
                                          .lengths = point.lengths,
                                          .memory = &workspace_})),
-      fabric_(make_fabric(point.spec, transports, fabric_options(point.spec, watchdog_))),
+      fabric_(make_fabric(point.spec, transports,
+                          fabric_options(point.spec, std::move(links), watchdog_))),
       placements_(harness::placements(transport_, point.spec.devices, point.spec.threads,
                                       point.spec.clock)) {
   ops::set_threads(point.spec.threads);

@@ -14,6 +14,7 @@
 #include "thinwire/harness/model_store.hpp"
 #include "thinwire/harness/placement.hpp"
 #include "thinwire/harness/run_device.hpp"
+#include "thinwire/harness/shared_execution.hpp"
 #include "thinwire/harness/statistics.hpp"
 
 namespace thinwire::harness {
@@ -149,7 +150,8 @@ struct Session::Impl {
   }
   [[noreturn]] void abort(const std::string& message, int status);
   void on_stuck(const std::string& what);
-  std::optional<Outcome> run_devices(const Point& point, const Shared& shared,
+  std::optional<Outcome> run_devices(const Point& point, const std::vector<fabric::Link>& links,
+                                     const Shared& shared,
                                      const std::function<void(double)>& on_progress);
   Result make_result(const Point& point, const Shared& shared, const Outcome& outcome);
   void fill_shared(Result& result, const Point& point, const Shared& shared) const;
@@ -238,8 +240,9 @@ void Session::Impl::on_stuck(const std::string& what) {
   abort(fmt::format("{}; raise --timeout if this is meant to be so", what), 1);
 }
 
-std::optional<Result> Session::run(const Point& point,
-                                   const std::function<void(double)>& on_progress) {
+std::vector<Result> Session::run(std::span<const Point> points,
+                                 const std::function<void(double)>& on_progress) {
+  const Point& point = points.front();  // the others differ in their links alone
   require_input(point.spec.ranks() <= ranks(),
                 "{}: only {} MPI rank{} (start {}, or leave mpirun away)", needed_ranks(point.spec),
                 ranks(), ranks() == 1 ? "" : "s", point.spec.ranks());
@@ -247,14 +250,21 @@ std::optional<Result> Session::run(const Point& point,
   const Shared shared = shared_for(point);
   const Seconds64 packed = std::chrono::steady_clock::now() - start;
 
-  std::optional<Outcome> outcome = impl_->run_devices(point, shared, on_progress);
+  const SharedLinks links = shared_links(points);
+  std::optional<Outcome> outcome = impl_->run_devices(point, links.links, shared, on_progress);
   impl_->meet();  // ranks without a part have slept here
-  if (!is_root()) return std::nullopt;
+  if (!is_root()) return {};
   outcome->setup_s += packed.count();
-  return impl_->make_result(point, shared, *outcome);
+  const Result all = impl_->make_result(point, shared, *outcome);
+  std::vector<Result> results;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    results.push_back(result_under(all, points[i].spec, links.of_point[i]));
+  return results;
 }
 
-std::optional<Outcome> Session::Impl::run_devices(const Point& point, const Shared& shared,
+std::optional<Outcome> Session::Impl::run_devices(const Point& point,
+                                                  const std::vector<fabric::Link>& links,
+                                                  const Shared& shared,
                                                   const std::function<void(double)>& on_progress) {
   const auto all = transport_for(point.spec.ranks());
   const auto devices = point.spec.has_terminal() ? transport_for(point.spec.devices) : nullptr;
@@ -262,8 +272,8 @@ std::optional<Outcome> Session::Impl::run_devices(const Point& point, const Shar
   Outcome outcome;
   const auto start = std::chrono::steady_clock::now();
   DeviceRun device(
-      shared, point, {*all, devices.get()}, [this](const std::string& what) { on_stuck(what); },
-      mpi ? &mpi->board() : nullptr);
+      shared, point, links, {*all, devices.get()},
+      [this](const std::string& what) { on_stuck(what); }, mpi ? &mpi->board() : nullptr);
   outcome.placements = device.placements();
   outcome.setup_s = Seconds64(std::chrono::steady_clock::now() - start).count();
 

@@ -9,32 +9,32 @@
 
 namespace thinwire::harness {
 
-void SweepJournal::begin(RunSpec spec, std::string id) {
+void SweepJournal::begin(std::vector<NamedPoint> points) {
   const std::lock_guard lock(mutex_);
-  spec_ = std::move(spec);
-  id_ = std::move(id);
-  is_open_ = true;
+  open_ = std::move(points);
 }
 
-void SweepJournal::finish(const Json& record, ResultFile* file) {
+void SweepJournal::finish(std::span<const Json> records, ResultFile* file) {
   const std::lock_guard lock(mutex_);
-  if (!is_open_) return;  // failed meanwhile, and the job is about to end
-  is_open_ = false;
+  if (open_.empty()) return;  // failed meanwhile, and the job is about to end
+  open_.clear();
   if (file == nullptr) return;
-  try {
-    file->append(record);
-  } catch (const Error& error) {
-    fmt::print("{}\n", record.dump());
-    std::fflush(stdout);
-    throw Error(fmt::format("{}; the record is on standard output instead", error.what()));
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    try {
+      file->append(records[i]);
+    } catch (const Error& error) {
+      for (const Json& lost : records.subspan(i)) fmt::print("{}\n", lost.dump());
+      std::fflush(stdout);
+      throw Error(fmt::format("{}; the record is on standard output instead", error.what()));
+    }
   }
 }
 
 void SweepJournal::fail(const std::string& reason) noexcept {
   try {
     const std::lock_guard lock(mutex_);
-    if (!std::exchange(is_open_, false)) return;
-    append_unless_there(file_, failed_record(spec_, id_, reason), since_);
+    for (const NamedPoint& point : std::exchange(open_, {}))
+      append_unless_there(file_, failed_record(point.spec, point.id, reason), since_);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "thinwire: a failed point could not be recorded: %s\n", error.what());
   }

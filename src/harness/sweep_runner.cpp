@@ -58,6 +58,13 @@ void count(SweepCounts& counts, Status status) {
   }
 }
 
+/// "vit-base-16 prism P=2 L=10, 3 points in one execution"
+std::string label_of(std::span<const Point> points) {
+  std::string label = label_of(points.front().spec);
+  if (points.size() > 1) label += fmt::format(", {} points in one execution", points.size());
+  return label;
+}
+
 /// What the root has chosen to run; the others hear it.
 struct Agenda {
   std::int64_t since = 0;
@@ -67,13 +74,25 @@ struct Agenda {
 Agenda share_agenda(Session& session, const Agenda& of_root) {
   Json text = {{"since", of_root.since}, {"pending", Json::array()}};
   for (const PlannedPoint& point : of_root.pending)
-    text["pending"].push_back({point.index, point.id, point.work_flops});
+    text["pending"].push_back({point.index, point.id, point.work_flops, point.execution});
   const Json shared = Json::parse(session.share(text.dump()));
   Agenda agenda{shared.at("since").get<std::int64_t>(), {}};
   for (const Json& point : shared.at("pending"))
     agenda.pending.push_back({point.at(0).get<std::size_t>(), point.at(1).get<std::string>(),
-                              point.at(2).get<double>()});
+                              point.at(2).get<double>(), point.at(3).get<std::string>()});
   return agenda;
+}
+
+/// A plan's times, where points that one execution serves take the time of the first.
+std::vector<double> work_by_execution(std::span<const PlannedPoint> points) {
+  std::vector<double> work;
+  while (!points.empty()) {
+    const std::size_t together = next_execution(points).size();
+    work.push_back(points.front().work_flops);
+    work.resize(work.size() + together - 1, 0.0);
+    points = points.subspan(together);
+  }
+  return work;
 }
 
 /// Runs the points of an agenda on this rank.
@@ -88,49 +107,66 @@ class SweepRun {
     // The journal outlives this object: another thread may end the job while an exception unwinds.
     session.on_abort([journal = journal_](const std::string& reason) { journal->fail(reason); });
     if (!session.is_root()) return;
-    std::vector<double> work;
-    for (const PlannedPoint& point : agenda.pending) work.push_back(point.work_flops);
-    progress_.emplace(std::move(work));
+    progress_.emplace(work_by_execution(agenda.pending));
   }
 
-  /// The root's status; nothing on the others.
-  std::optional<Status> run(const RunSpec& spec, const std::string& id) {
-    journal_->begin(spec, id);
-    const std::optional<Result> result = run_or_explain(spec);
-    if (result) finish(*result, spec, id);
+  /// Runs points that one execution serves. The root's statuses; none on the others.
+  std::vector<Status> run(const std::vector<NamedPoint>& points) {
+    journal_->begin(points);
+    std::vector<Result> results = run_or_explain(points);
+    if (!results.empty()) finish(results, points);
     // A rank that fails with the next point must not end the job before the root has written.
     session_.everyone().meet();
-    return result ? std::optional(result->status) : std::nullopt;
+    std::vector<Status> statuses;
+    for (const Result& result : results) statuses.push_back(result.status);
+    return statuses;
   }
 
  private:
-  void finish(const Result& result, const RunSpec& spec, const std::string& id) {
-    const Json record =
-        result.status == Status::failed ? failed_record(spec, id, result.reason) : to_json(result);
-    journal_->finish(record, file_);
-    if (result.status == Status::skipped)
-      progress_->skip_point();
-    else
-      progress_->finish_point();
-    if (options_.on_record) options_.on_record(record);
-  }
-
-  /// The root's result: what the point showed, or why it cannot fit. One that fails ends the job
-  /// where other ranks take part, since they cannot know; a process alone goes on.
-  std::optional<Result> run_or_explain(const RunSpec& spec) {
-    try {
-      return run_in_time(options_.work.make(spec, fingerprints_));
-    } catch (const std::exception& error) {
-      if (session_.ranks() > 1) throw;
-      return unfinished(spec, Source::measured, Status::failed, error.what());
+  void finish(std::vector<Result>& results, const std::vector<NamedPoint>& points) {
+    std::vector<Json> records;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      Result& result = results[i];
+      if (results.size() > 1)
+        result.shared_execution = {static_cast<int>(results.size()), points.front().id};
+      records.push_back(result.status == Status::failed
+                            ? failed_record(points[i].spec, points[i].id, result.reason)
+                            : to_json(result));
+    }
+    journal_->finish(records, file_);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].status == Status::skipped)
+        progress_->skip_point();
+      else
+        progress_->finish_point();
+      if (options_.on_record) options_.on_record(records[i]);
     }
   }
 
-  std::optional<Result> run_in_time(const Point& point) {
-    if (!point.skip_reason.empty())
-      return session_.is_root() ? std::optional(skipped(point, Source::measured, fingerprints_))
-                                : std::nullopt;
-    if (progress_) progress_->start_point(label_of(point.spec));
+  /// The root's results: what the points showed, or why one cannot fit. A failure ends the job
+  /// where other ranks take part, since they cannot know; a process alone goes on.
+  std::vector<Result> run_or_explain(const std::vector<NamedPoint>& named) {
+    try {
+      std::vector<Point> points;
+      for (const NamedPoint& point : named)
+        points.push_back(options_.work.make(point.spec, fingerprints_));
+      return run_in_time(points);
+    } catch (const std::exception& error) {
+      if (session_.ranks() > 1) throw;
+      std::vector<Result> failed;
+      for (const NamedPoint& point : named)
+        failed.push_back(unfinished(point.spec, Source::measured, Status::failed, error.what()));
+      return failed;
+    }
+  }
+
+  std::vector<Result> run_in_time(std::span<const Point> points) {
+    const Point& point = points.front();
+    if (!point.skip_reason.empty()) {  // then it is alone
+      if (!session_.is_root()) return {};
+      return {skipped(point, Source::measured, fingerprints_)};
+    }
+    if (progress_) progress_->start_point(label_of(points));
     // Never told of progress, a watchdog is a deadline. The root's will do for all.
     const fabric::Watchdog deadline(
         session_.is_root() ? options_.point_timeout : Seconds{}, [&](const std::string&) {
@@ -138,7 +174,7 @@ class SweepRun {
                                      exact_text(options_.point_timeout)),
                          1);
         });
-    return options_.work.run(session_, point, [&](double part) {
+    return options_.work.run(session_, points, [&](double part) {
       if (progress_) progress_->advance(part);
     });
   }
@@ -208,8 +244,14 @@ SweepCounts run_sweep(Session& session, const std::vector<RunSpec>& points,
   const Agenda agenda = share_agenda(session, own);
   SweepCounts counts = counts_before(plan.size(), agenda.pending.size());
   SweepRun run(session, file, options, agenda, points.front().json);
-  for (const PlannedPoint& planned : agenda.pending)
-    if (const auto status = run.run(points[planned.index], planned.id)) count(counts, *status);
+  for (std::span<const PlannedPoint> left = agenda.pending; !left.empty();) {
+    const std::span<const PlannedPoint> together = next_execution(left);
+    left = left.subspan(together.size());
+    std::vector<NamedPoint> named;
+    for (const PlannedPoint& planned : together)
+      named.push_back({points[planned.index], planned.id});
+    for (const Status status : run.run(named)) count(counts, status);
+  }
   return counts;
 }
 

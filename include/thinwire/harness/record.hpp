@@ -40,6 +40,13 @@ struct Calibration {
   double time_s = std::numeric_limits<double>::quiet_NaN();
 };
 
+/// Points of a sweep whose computing was measured in one execution that carried all their links;
+/// the times of each are the virtual clock's under its own.
+struct SharedExecution {
+  int points = 0;
+  std::string first_id;  ///< of the records, which names the execution
+};
+
 /// What one point showed. Only `spec` and `source` are needed for a point that did not run;
 /// whatever is empty or NaN becomes null in the record.
 struct Result {
@@ -74,6 +81,7 @@ struct Result {
   double setup_s = std::numeric_limits<double>::quiet_NaN();
   double emulation_overhead = std::numeric_limits<double>::quiet_NaN();
   std::optional<bool> contended;  ///< wall clocks: more threads than cores
+  std::optional<SharedExecution> shared_execution;
 
   Json answer;       ///< what the model said about the input
   Json accuracy;     ///< of a data set

@@ -36,9 +36,10 @@ struct Transports {
 /// One device of a point, or its terminal: workspace, strategy and fabric, ready for iterations.
 class DeviceRun {
  public:
-  /// `on_stuck` is told by the watchdog (spec.timeout); `board` is the node's, if there are ranks.
-  DeviceRun(const Shared& shared, const Point& point, const Transports& transports,
-            const std::function<void(const std::string&)>& on_stuck,
+  /// `links` are carried by the execution, the spec's or more (shared_execution.hpp); `on_stuck` is
+  /// told by the watchdog (spec.timeout); `board` is the node's, if there are ranks.
+  DeviceRun(const Shared& shared, const Point& point, std::vector<fabric::Link> links,
+            const Transports& transports, const std::function<void(const std::string&)>& on_stuck,
             const fabric::ProgressBoard* board);
 
   /// Warm-up, then the measured iterations. `on_iteration` hears how many of both are done.

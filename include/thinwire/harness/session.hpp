@@ -2,7 +2,9 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "thinwire/fabric/progress_board.hpp"
 #include "thinwire/harness/point.hpp"
@@ -29,10 +31,13 @@ class Session {
   int ranks() const;
 
   /// Warm-up and measured iterations, counts compared with the prediction, answer, outputs and
-  /// timeline. Collective over all ranks; those beyond the point's devices and terminal sleep.
+  /// timeline, of one point or of several that one execution serves (shared_execution.hpp).
+  /// Collective over all ranks; those beyond the point's devices and terminal sleep.
+  /// Returns a result a point on the root, none on the others.
   /// Throws InputError when there are fewer ranks than these.
   ///   on_progress  told the part that is done, 0 to 1, after every iteration
-  std::optional<Result> run(const Point& point, const std::function<void(double)>& on_progress);
+  std::vector<Result> run(std::span<const Point> points,
+                          const std::function<void(double)>& on_progress);
 
   /// Every rank gets what the root gives; the others' argument is ignored.
   std::string share(const std::string& text_of_root);

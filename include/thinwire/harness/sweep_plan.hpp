@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +21,9 @@ struct PointWork {
   std::function<Point(RunSpec, FingerprintCache&)> make;
   /// Expected operations, for the time left.
   std::function<double(const Point&)> flops;
-  /// Session::run, or its like.
-  std::function<std::optional<Result>(Session&, const Point&, const std::function<void(double)>&)>
+  /// Session::run, or its like, of points that one execution serves.
+  std::function<std::vector<Result>(Session&, std::span<const Point>,
+                                    const std::function<void(double)>&)>
       run;
 };
 /// Warm-up and iterations: what `sweep` does.
@@ -33,10 +34,12 @@ struct PlannedPoint {
   std::size_t index = 0;  ///< among the sweep's points
   std::string id;         ///< of its record
   double work_flops = 0;  ///< expected, of all iterations; 0 when it cannot fit
+  /// Equal for points that one execution serves, which stand together in a plan; "" for one alone.
+  std::string execution;
 };
 
 /// Checks every point. Reads the headers of models, codebooks and inputs, and hashes each file
-/// once.
+/// once. Points that one execution serves follow the first of them; the others keep their order.
 /// Throws InputError for a point that is wrong whatever the sizes.
 std::vector<PlannedPoint> plan_points(const std::vector<RunSpec>& points, Source source,
                                       const PointWork& work = timing());
@@ -54,6 +57,9 @@ enum class Selection {
 std::vector<PlannedPoint> pending_points(const std::vector<PlannedPoint>& plan,
                                          const ResultFile& file, Selection selection,
                                          std::int64_t since);
+
+/// The leading points of `points` that one execution serves; at least one.
+std::span<const PlannedPoint> next_execution(std::span<const PlannedPoint> points);
 
 /// The record of a point that failed, under the id that it would have had.
 Json failed_record(const RunSpec& spec, const std::string& id, const std::string& reason);
