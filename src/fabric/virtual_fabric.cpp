@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <span>
 #include <utility>
 
 #include "thinwire/base/error.hpp"
@@ -18,6 +19,7 @@ std::size_t at(int index) {
 Link without_cost(Link link) {
   link.rates = {Rate::unlimited()};
   link.latency = Seconds(0);
+  link.overhead = {};
   return link;
 }
 
@@ -40,7 +42,14 @@ VirtualFabric::VirtualFabric(Transport& all, Transport* devices, FabricOptions o
     entries_.push_back({LinkModel(link, this->devices(), has_terminal()), {}, {}});
   };
   for (const Link& link : options_.links) add(link);
-  for (const Link& link : options_.links) add(without_cost(link));
+  for (const Link& link : options_.links) {
+    const Link free = without_cost(link);
+    const auto twins = std::span(entries_).subspan(at(user_links()));
+    const auto known =
+        std::ranges::find_if(twins, [&](const Entry& twin) { return twin.link.link() == free; });
+    twin_of_.push_back(at(user_links()) + static_cast<std::size_t>(known - twins.begin()));
+    if (known == twins.end()) add(free);
+  }
 }
 
 VirtualFabric::~VirtualFabric() {
@@ -187,7 +196,7 @@ void VirtualFabric::on_end(DeviceIteration& result) {
   result.eviction_s = std::chrono::duration<double>(eviction_).count();
   for (std::size_t index = 0; index < at(user_links()); ++index) {
     const auto& [link, clock, milestone_s] = entries_[index];
-    const DeviceClock& unlimited = entries_[index + at(user_links())].clock;
+    const DeviceClock& unlimited = entries_[twin_of_[index]].clock;
     result.links.push_back(
         {clock.compute_s(), clock.wait_s(), clock.hidden_s(), unlimited.wait_s(), milestone_s});
     result.link_bits.push_back(link.link_bits());

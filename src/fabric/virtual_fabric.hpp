@@ -12,9 +12,10 @@
 namespace thinwire::fabric {
 
 /// The emulated and the modelled clock: every device has one virtual clock a link setting, and
-/// arrivals are computed. Behind the settings of the user stand as many twins with an unlimited
-/// rate and no latency; what a device waits for there is skew. The terminal is away between scatter
-/// and gather: when it meets the devices, all take over the link as device 0 knows it.
+/// arrivals are computed. Behind the settings of the user stand their twins with an unlimited rate
+/// and no latency, one a topology; what a device waits for there is skew. The terminal is away
+/// between scatter and gather: when it meets the devices, all take over the link as device 0 knows
+/// it.
 class VirtualFabric final : public Fabric {
  public:
   VirtualFabric(Transport& all, Transport* devices, FabricOptions options);
@@ -54,6 +55,7 @@ class VirtualFabric final : public Fabric {
   std::optional<CacheEvictor> evictor_;
   std::chrono::steady_clock::duration eviction_{};
   std::vector<Entry> entries_;                // the user's links, then their unlimited twins
+  std::vector<std::size_t> twin_of_;          // [user's link] its twin among entries_
   std::vector<std::vector<double>> ready_s_;  // [slot][entry] when this rank published
   std::vector<double> rank_ready_s_, latest_arrival_s_;  // [rank], of one entry
   std::vector<Transfer> log_;

@@ -8,6 +8,7 @@
 #include "devices.hpp"
 #include "schedule.hpp"
 #include "thinwire/base/error.hpp"
+#include "thinwire/fabric/device_clock.hpp"
 #include "thinwire/fabric/fabric.hpp"
 
 namespace thinwire::fabric {
@@ -125,6 +126,61 @@ TEST(ModelledClock, RecordsATimelineWithoutGaps) {
   EXPECT_TRUE(std::ranges::all_of(events, [](const TimelineEvent& event) {
     return event.link >= 0 && event.link < 6;  // the unlimited twins are not shown
   }));
+}
+
+/// Work before the first of several exchanges alone, so that the compute time of the result is what
+/// the clock showed at all of them.
+DeviceIteration measured_iteration(Transport& transport, std::vector<Link> links) {
+  FabricOptions options;
+  options.links = std::move(links);
+  const auto fabric = make_fabric(transport, options);
+  const auto mine = filled(2000 + 500 * transport.rank(), transport.rank());
+  std::vector<std::byte> all(4000 * static_cast<std::size_t>(transport.size()));
+  fabric->begin_iteration();
+  fabric->compute({"work", 0}, [&](Operations&) {
+    std::this_thread::sleep_for(std::chrono::microseconds(300 * (1 + transport.rank())));
+  });
+  for (int exchange = 0; exchange < 3; ++exchange) {
+    Pending pending = fabric->all_gather({mine}, all);
+    fabric->wait(std::move(pending));
+  }
+  return fabric->end_iteration();
+}
+
+TEST(EmulatedClock, ReplaysTheMeasuredComputeUnderEveryLink) {
+  for (const int devices : {2, 3, 5}) {
+    SCOPED_TRACE(testing::Message() << devices << " devices");
+    const auto count = static_cast<std::size_t>(devices);
+    const std::vector<Link> links = several_links(devices);
+    std::vector<DeviceIteration> measured(count);
+
+    on_devices(devices, [&](Transport& transport) {
+      measured[static_cast<std::size_t>(transport.rank())] = measured_iteration(transport, links);
+    });
+
+    for (std::size_t index = 0; index < links.size(); ++index) {
+      LinkModel link(links[index], devices);
+      std::vector<DeviceClock> clocks(count);
+      std::vector<double> ready(count), arrival(count);
+      std::vector<std::int64_t> bytes(count);
+      for (std::size_t p = 0; p < count; ++p) {
+        clocks[p].set_compute_s(measured[p].links.front().compute_s);
+        bytes[p] = 2000 + 500 * static_cast<std::int64_t>(p);
+      }
+      for (int exchange = 0; exchange < 3; ++exchange) {
+        for (std::size_t p = 0; p < count; ++p) ready[p] = clocks[p].now_s();
+        link.all_gather(ready, bytes, arrival);
+        for (std::size_t p = 0; p < count; ++p) clocks[p].wait_until(arrival[p], ready[p]);
+      }
+      for (std::size_t p = 0; p < count; ++p) {
+        const LinkTimes& times = measured[p].links[index];
+        EXPECT_EQ(times.compute_s, clocks[p].compute_s());  // to the last bit
+        EXPECT_EQ(times.wait_s, clocks[p].wait_s());
+        EXPECT_EQ(times.hidden_s, clocks[p].hidden_s());
+        EXPECT_EQ(measured[p].link_bits[index], link.link_bits());
+      }
+    }
+  }
 }
 
 TEST(EmulatedClock, ChargesMeasuredTimeTimesSlowness) {
