@@ -94,15 +94,16 @@ void add_sweep_options(OptionParser& parser) {
 int launch_sweep(const Arguments& arguments, const OptionParser::Parsed& parsed,
                  const SweepPoints& sweep, SweepRanks ranks, const harness::PointWork& work,
                  const std::function<void(const Json&)>& on_record) {
-  const harness::SweepOptions options{.selection = selection_of(parsed),
-                                      .since = supervised_since(),
-                                      .point_timeout = point_timeout(parsed),
-                                      .work = work,
-                                      .on_record = on_record};
+  harness::SweepOptions options{.selection = selection_of(parsed),
+                                .since = supervised_since(),
+                                .point_timeout = point_timeout(parsed),
+                                .work = work,
+                                .on_record = on_record};
   // A supervisor has checked all points; then the root alone needs them again.
   std::vector<harness::PlannedPoint> plan;
   if (is_speaker() || !options.since)
-    plan = harness::plan_points(sweep.points, harness::Source::measured, work);
+    plan =
+        harness::plan_points(sweep.points, harness::Source::measured, work, options.fingerprints);
   if (parsed.is_on("dry-run")) {
     print_points(sweep, plan, options.selection);
     return 0;

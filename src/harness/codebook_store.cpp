@@ -1,9 +1,13 @@
 #include "thinwire/harness/codebook_store.hpp"
 
+#include <algorithm>
+
 #include "thinwire/harness/codebook_choice.hpp"
 
 namespace thinwire::harness {
 namespace {
+
+constexpr std::int64_t kMostBytesKept = std::int64_t{512} << 20;
 
 /// What the set depends on: the codebooks, and the model that fills the buffers.
 std::string key_of(const Point& point, const compress::CodebookUse& use,
@@ -20,14 +24,29 @@ const compress::CodebookSet* CodebookStore::set_for(const Point& point, const mo
   if (!point.codebook || point.spec.devices == 1) return nullptr;
   const compress::CodebookUse use = *codebook_use(point.spec);
   const std::string key = key_of(point, use, model);
-  if (set_ && key_ == key) return &*set_;
-  set_.reset();
+  const auto known = std::ranges::find(kept_, key, &Kept::key);
+  if (known != kept_.end()) {
+    kept_.splice(kept_.begin(), kept_, known);
+    return &*known->set;
+  }
+  make_room(model.fingerprint());
+  std::list<Kept> made;  // not found again unless it is whole
+  made.push_back({model.fingerprint(), key, NodePlace(mpi_), {}});
   // The header has been checked against the model when the point was made.
   const auto source = open_codebooks(point.spec, use, point.config, "");
-  set_.emplace(model, use, *source, place_.renew());
-  place_.publish();
-  key_ = key;
-  return &*set_;
+  made.front().set.emplace(model, use, *source, made.front().place.renew());
+  made.front().place.publish();
+  kept_.splice(kept_.begin(), made);
+  return &*kept_.front().set;
+}
+
+/// On a process's own heap, whose memory records show, nothing stays.
+void CodebookStore::make_room(const std::string& model) {
+  std::int64_t bytes = 0;
+  std::erase_if(kept_, [&](const Kept& kept) {
+    bytes += kept.place.used_bytes();
+    return kept.place.used_bytes() == 0 || kept.model != model || bytes > kMostBytesKept;
+  });
 }
 
 }  // namespace thinwire::harness

@@ -87,7 +87,12 @@ PointWork timing() {
 
 std::vector<PlannedPoint> plan_points(const std::vector<RunSpec>& points, Source source,
                                       const PointWork& work) {
-  FingerprintCache cache;
+  FingerprintCache fingerprints;
+  return plan_points(points, source, work, fingerprints);
+}
+
+std::vector<PlannedPoint> plan_points(const std::vector<RunSpec>& points, Source source,
+                                      const PointWork& work, FingerprintCache& cache) {
   std::vector<PlannedPoint> plan;
   std::vector<std::string> keys;
   for (std::size_t i = 0; i < points.size(); ++i) {

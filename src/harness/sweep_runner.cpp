@@ -69,14 +69,18 @@ std::string label_of(std::span<const Point> points) {
 struct Agenda {
   std::int64_t since = 0;
   std::vector<PlannedPoint> pending;
+  FingerprintCache::Known fingerprints;
 };
 
 Agenda share_agenda(Session& session, const Agenda& of_root) {
-  Json text = {{"since", of_root.since}, {"pending", Json::array()}};
+  Json text = {
+      {"since", of_root.since}, {"pending", Json::array()}, {"fingerprints", of_root.fingerprints}};
   for (const PlannedPoint& point : of_root.pending)
     text["pending"].push_back({point.index, point.id, point.work_flops, point.execution});
   const Json shared = Json::parse(session.share(text.dump()));
-  Agenda agenda{shared.at("since").get<std::int64_t>(), {}};
+  Agenda agenda{shared.at("since").get<std::int64_t>(),
+                {},
+                shared.at("fingerprints").get<FingerprintCache::Known>()};
   for (const Json& point : shared.at("pending"))
     agenda.pending.push_back({point.at(0).get<std::size_t>(), point.at(1).get<std::string>(),
                               point.at(2).get<double>(), point.at(3).get<std::string>()});
@@ -103,6 +107,7 @@ class SweepRun {
       : session_(session),
         file_(file),
         options_(options),
+        fingerprints_(agenda.fingerprints),
         journal_(std::make_shared<SweepJournal>(json, agenda.since)) {
     // The journal outlives this object: another thread may end the job while an exception unwinds.
     session.on_abort([journal = journal_](const std::string& reason) { journal->fail(reason); });
@@ -234,7 +239,7 @@ SweepCounts run_sweep(Session& session, const std::vector<RunSpec>& points,
                       const std::vector<PlannedPoint>& plan, ResultFile* file,
                       const SweepOptions& options) {
   TW_REQUIRE(session.is_root() || file == nullptr, "the root alone writes records");
-  Agenda own;
+  Agenda own{.fingerprints = options.fingerprints.known()};
   if (file != nullptr) {
     own.since = options.since.value_or(end_of_records(file->path()));
     own.pending = pending_points(plan, *file, options.selection, own.since);

@@ -1,4 +1,5 @@
 #pragma once
+#include <list>
 #include <optional>
 #include <string>
 
@@ -10,22 +11,29 @@
 namespace thinwire::harness {
 
 /// The codebooks and buffers in use, made once a node and kept from point to point while they agree
-/// on all but the level.
+/// on all but the level. Where ranks share them, those of earlier points stay as well, up to a
+/// total of 512 MB and with the same model: sweeps take strategies in turn.
 class CodebookStore {
  public:
   /// `mpi` is null for a process alone: the codebooks are on its heap.
-  explicit CodebookStore(fabric::MpiSession* mpi) : place_(mpi) {}
+  explicit CodebookStore(fabric::MpiSession* mpi) : mpi_(mpi) {}
 
   /// Null for a point that codes nothing (its strategy has no codebooks, or one device is alone).
   /// Collective over all ranks of the session.
   const compress::CodebookSet* set_for(const Point& point, const model::Model& model);
-  /// Bytes that the node holds once, for all its ranks; 0 without MPI.
-  std::int64_t shared_bytes() const { return place_.used_bytes(); }
+  /// Bytes of the latest set, which the node holds once, for all its ranks; 0 without MPI.
+  std::int64_t shared_bytes() const { return kept_.empty() ? 0 : kept_.front().place.used_bytes(); }
 
  private:
-  std::string key_;
-  NodePlace place_;  // outlives the set that lies in it
-  std::optional<compress::CodebookSet> set_;
+  struct Kept {
+    std::string model, key;
+    NodePlace place;  // outlives the set that lies in it
+    std::optional<compress::CodebookSet> set;
+  };
+  void make_room(const std::string& model);
+
+  fabric::MpiSession* mpi_;
+  std::list<Kept> kept_;  // the latest first
 };
 
 }  // namespace thinwire::harness

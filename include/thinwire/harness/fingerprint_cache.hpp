@@ -2,13 +2,21 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace thinwire::harness {
 
 /// Fingerprints of model folders and codebook files, each hashed once in the life of this object:
-/// the points of a sweep share a few files of hundreds of MB.
+/// the points and the ranks of a sweep share a few files of hundreds of MB.
 class FingerprintCache {
  public:
+  using Known = std::map<std::string, std::string>;
+
+  FingerprintCache() = default;
+  /// Of files that another process has hashed.
+  explicit FingerprintCache(Known known) : known_(std::move(known)) {}
+  const Known& known() const { return known_; }
+
   /// What `hash` returned for this key.
   const std::string& get(const std::string& key, const std::function<std::string()>& hash) {
     const auto known = known_.find(key);
@@ -16,7 +24,7 @@ class FingerprintCache {
   }
 
  private:
-  std::map<std::string, std::string> known_;
+  Known known_;
 };
 
 }  // namespace thinwire::harness

@@ -43,6 +43,9 @@ struct PlannedPoint {
 /// Throws InputError for a point that is wrong whatever the sizes.
 std::vector<PlannedPoint> plan_points(const std::vector<RunSpec>& points, Source source,
                                       const PointWork& work = timing());
+/// The same; `fingerprints` learns what was hashed.
+std::vector<PlannedPoint> plan_points(const std::vector<RunSpec>& points, Source source,
+                                      const PointWork& work, FingerprintCache& fingerprints);
 
 /// Which points of a sweep run.
 enum class Selection {

@@ -26,6 +26,7 @@ struct SweepOptions {
   std::optional<std::int64_t> since;
   Seconds point_timeout{};  ///< a point that takes longer fails; 0: none does
   PointWork work = timing();
+  FingerprintCache fingerprints;  ///< the root's, of what planning has hashed
   /// Hears every record on the root, when it is in the file; may be empty.
   std::function<void(const Json& record)> on_record;
 };
