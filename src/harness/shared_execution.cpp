@@ -28,7 +28,7 @@ std::string execution_key(const Point& point) {
   for (const Field& field : run_fields())
     if (std::ranges::find(kLinkFields, field.name) == kLinkFields.end())
       key[std::string(field.name)] = field.to_json(spec);
-  return key.dump();
+  return key.dump(-1, ' ', false, Json::error_handler_t::replace);  // paths may be no UTF-8
 }
 
 SharedLinks shared_links(std::span<const Point> points) {

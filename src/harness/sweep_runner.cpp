@@ -77,7 +77,9 @@ Agenda share_agenda(Session& session, const Agenda& of_root) {
       {"since", of_root.since}, {"pending", Json::array()}, {"fingerprints", of_root.fingerprints}};
   for (const PlannedPoint& point : of_root.pending)
     text["pending"].push_back({point.index, point.id, point.work_flops, point.execution});
-  const Json shared = Json::parse(session.share(text.dump()));
+  // A path that is no UTF-8 arrives changed, and its file is hashed again.
+  const Json shared =
+      Json::parse(session.share(text.dump(-1, ' ', false, Json::error_handler_t::replace)));
   Agenda agenda{shared.at("since").get<std::int64_t>(),
                 {},
                 shared.at("fingerprints").get<FingerprintCache::Known>()};
