@@ -91,9 +91,10 @@ std::string system_name() {
 }  // namespace
 
 Json environment(const Launch& launch) {
+  static const Json machine = machine_cores();  // takes milliseconds, and a sweep asks every point
   return {{"cpu", or_null(value_in("/proc/cpuinfo", "model name"))},
           {"granted_cores", granted_cores()},
-          {"machine", machine_cores()},
+          {"machine", machine},
           {"memory_bytes", kibibytes(value_in("/proc/meminfo", "MemTotal"))},
           {"system", or_null(system_name())},
           {"compiler", compiler()},
