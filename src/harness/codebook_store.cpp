@@ -31,7 +31,7 @@ const compress::CodebookSet* CodebookStore::set_for(const Point& point, const mo
   }
   make_room(model.fingerprint());
   std::list<Kept> made;  // not found again unless it is whole
-  made.push_back({model.fingerprint(), key, NodePlace(mpi_), {}});
+  made.emplace_back(model.fingerprint(), key, mpi_);
   // The header has been checked against the model when the point was made.
   const auto source = open_codebooks(point.spec, use, point.config, "");
   made.front().set.emplace(model, use, *source, made.front().place.renew());

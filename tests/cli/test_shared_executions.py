@@ -162,3 +162,20 @@ def test_a_killed_rank_costs_its_execution_alone(thinwire, vit_tiny, write_docum
     assert {record["reason"] for record in records[1:3]} == {
         "rank 1 was killed by signal 9 (Killed)"
     }
+
+
+def test_codebooks_stay_while_strategies_take_turns(thinwire, vit_tiny, write_document):
+    points = [
+        {"strategy": "trace-b", "buffers": buffers, "repeat": repeat}
+        for repeat in range(3)
+        for buffers in ("kv", "hidden")
+    ]
+    records = thinwire.records("sweep", write_document(sweep_of(vit_tiny, points)))
+
+    # A set that is made again takes another time, to the nanosecond.
+    times = [record["codebook"]["calibration_s"] for record in records]
+    assert times[0::2] == 3 * [times[0]]
+    assert times[1::2] == 3 * [times[1]]
+    assert times[0] != times[1]
+    shared = [record["memory"]["shared_bytes"] for record in records]
+    assert shared[0::2] == 3 * [shared[0]]  # the set in use counts, not what stays beside it

@@ -2,6 +2,7 @@
 #include <list>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "thinwire/compress/codebook_set.hpp"
 #include "thinwire/harness/node_place.hpp"
@@ -26,6 +27,8 @@ class CodebookStore {
 
  private:
   struct Kept {
+    Kept(std::string of_model, std::string of_key, fabric::MpiSession* mpi)
+        : model(std::move(of_model)), key(std::move(of_key)), place(mpi) {}
     std::string model, key;
     NodePlace place;  // outlives the set that lies in it
     std::optional<compress::CodebookSet> set;
