@@ -48,6 +48,12 @@ def curve_points(settings, one_by_one):
     ]
 
 
+def add_arrivals(arrivals, count, now_s):
+    """So that there are `count`: records seen at once came evenly since the one before."""
+    before_s, new = (arrivals[-1] if arrivals else 0), count - len(arrivals)
+    arrivals.extend(before_s + (now_s - before_s) * (i + 1) / new for i in range(new))
+
+
 def sweep(settings, path):
     """Records, the time of each in the file, and the wall time of all."""
     results = path.with_suffix(".jsonl")
@@ -60,13 +66,15 @@ def sweep(settings, path):
         while process.poll() is None:
             grown = results.stat().st_size if results.exists() else 0
             if grown != size:
-                arrivals.append(time.monotonic() - start)
+                now_s = time.monotonic() - start
+                add_arrivals(arrivals, results.read_bytes().count(b"\n"), now_s)
                 size = grown
             time.sleep(POLL_S)
         wall_s = time.monotonic() - start
         if process.returncode != 0:
             output.seek(0)
             sys.exit(f"error: {' '.join(command)}\n{output.read()}")
+        add_arrivals(arrivals, results.read_bytes().count(b"\n"), wall_s)
     return [json.loads(line) for line in results.read_text().splitlines()], arrivals, wall_s
 
 
@@ -79,8 +87,6 @@ def iteration_s(record):
 
 def overheads_s(records, arrivals):
     """Of every point but the first, which brings model and codebooks along."""
-    if len(records) != len(arrivals):
-        sys.exit(f"error: {len(records)} records were seen to arrive {len(arrivals)} times")
     found = []
     for record, before, after in zip(records[1:], arrivals, arrivals[1:]):
         iterations = record["spec"]["iterations"] + record["spec"]["warmup"]

@@ -43,9 +43,13 @@ def test_overhead_is_what_iterations_leave_of_the_time_between_records(costs):
     assert overheads == pytest.approx([1.5 - 4 * 0.33, 1.4 - 4 * 0.33])
 
 
-def test_records_that_arrive_together_are_no_samples(costs):
-    with pytest.raises(SystemExit, match="2 records were seen to arrive 1 times"):
-        costs.overheads_s(2 * [record_of([0.1], 1)], [1.0])
+def test_records_seen_at_once_came_evenly(costs):
+    arrivals = [1.0]
+
+    costs.add_arrivals(arrivals, 3, 2.0)
+    costs.add_arrivals(arrivals, 3, 2.5)
+
+    assert arrivals == [1.0, 1.5, 2.0]
 
 
 def test_a_curve_of_several_executions_is_refused(costs):
