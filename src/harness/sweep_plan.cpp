@@ -20,7 +20,7 @@ double work_of(const Point& point) {
 }
 
 /// Every rank sends a ready time a link with each message: beyond this, executions are split.
-constexpr std::size_t kMostLinks = 1024;
+constexpr std::size_t kMostLinks = 256;
 
 /// Gives points that share an execution a common name, and puts them behind the first of them.
 ///   keys  [index of point] execution_key
