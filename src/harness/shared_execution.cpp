@@ -4,6 +4,7 @@
 #include <array>
 
 #include "thinwire/base/json.hpp"
+#include "thinwire/base/text.hpp"
 
 namespace thinwire::harness {
 namespace {
@@ -28,7 +29,8 @@ std::string execution_key(const Point& point) {
   for (const Field& field : run_fields())
     if (std::ranges::find(kLinkFields, field.name) == kLinkFields.end())
       key[std::string(field.name)] = field.to_json(spec);
-  return key.dump(-1, ' ', false, Json::error_handler_t::replace);  // paths may be no UTF-8
+  // Paths may be no UTF-8.
+  return to_hex(fnv1a(key.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
 SharedLinks shared_links(std::span<const Point> points) {
