@@ -67,7 +67,8 @@ def test_a_point_shows_what_its_own_execution_shows(
 
 def test_measured_compute_is_one_sample_for_all_links(thinwire, vit_tiny, write_document):
     points = [{"strategy": "voltage", **link} for link in LINKS]
-    records = thinwire.records("sweep", write_document(sweep_of(vit_tiny, points, clock="emulated")))
+    document = write_document(sweep_of(vit_tiny, points, clock="emulated"))
+    records = thinwire.records("sweep", document)
 
     assert {record["source"] for record in records} == {"measured"}
     samples = [one for record in records for one in compute_samples(record)]
