@@ -15,6 +15,7 @@
 #include "launcher.hpp"
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/text.hpp"
+#include "thinwire/harness/heap.hpp"
 #include "version.hpp"
 
 namespace thinwire::cli {
@@ -104,6 +105,7 @@ int run_program(int argc, char** argv) {
   // A result file beyond the user's limit is an error to report, as a full disk is.
   std::signal(SIGXFSZ, SIG_IGN);
   limit_thread_spinning(argv);
+  harness::return_large_blocks();
   return guarded_main(argc, argv);
 }
 
