@@ -114,7 +114,7 @@ std::int64_t resident_private_bytes() {
   bool is_node_memory = false;
   for (std::string line; std::getline(maps, line);) {
     std::int64_t value = 0;
-    if (std::sscanf(line.c_str(), "Private_%*[a-zA-Z]: %ld kB", &value) == 1)
+    if (std::sscanf(line.c_str(), "Private_Dirty: %ld kB", &value) == 1)
       kilobytes += is_node_memory ? 0 : value;
     else if (std::isxdigit(static_cast<unsigned char>(line.front())) != 0 &&
              line.find('-') < line.find(' '))

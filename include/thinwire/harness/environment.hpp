@@ -27,8 +27,8 @@ double granted_cores();
 /// that leaves less.
 std::int64_t available_memory_bytes();
 
-/// Memory of this process that nothing shares (Private_Clean + Private_Dirty, without node memory),
-/// in bytes; 0 where the kernel does not tell.
+/// Memory that this process alone has written (Private_Dirty, without node memory), in bytes; 0
+/// where the kernel does not tell. Clean pages of files, such as code, are the page cache's.
 std::int64_t resident_private_bytes();
 
 /// "1a2b3c4", "1a2b3c4-dirty" with uncommitted changes, or "unknown" outside a repository; as of
