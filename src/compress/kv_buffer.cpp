@@ -10,9 +10,10 @@ namespace {
 /// Below some ten microseconds of widening a second thread costs more than it saves.
 constexpr Index kFloatsWorthThreads = Index{1} << 15;
 
-/// Codewords that are finished at once: enough for the products' full speed, and the feed-forward
-/// layer's scratch stays at some MB however large the codebook is.
-constexpr Index kBlockRows = 1024;
+/// Codewords that are finished at once: enough for the products' full speed. The scratch of the
+/// feed-forward layer stays small however large the codebook is, and so does that of its products,
+/// which a rank keeps for every block: 140 KiB each for 1024 rows on two threads.
+constexpr Index kBlockRows = 64;
 
 Matrix<float> uninitialised(Index rows, Index cols) {
   return {rows, cols, std::pmr::new_delete_resource(), Matrix<float>::Fill::none};

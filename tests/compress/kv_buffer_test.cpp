@@ -89,7 +89,7 @@ TEST(FinishCodewords, OfManyRowsEqualsOneByOne) {
 
   finish_codewords(model, 2, finished.view(), counted);
 
-  for (const Index row : {Index{0}, Index{1023}, Index{1024}, Index{2047}, kRows - 1}) {
+  for (const Index row : {Index{0}, Index{63}, Index{64}, Index{2047}, kRows - 1}) {
     Matrix<float> alone = test::copy_of(codewords.view().rows(row, 1));
     one = {};
     model.block(1).finish(alone.view(), normed.view(), ffn.view(), one);
