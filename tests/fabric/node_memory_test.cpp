@@ -46,6 +46,21 @@ TEST(NodeMemory, AlignsWhatItHandsOut) {
   }
 }
 
+TEST(NodeMemory, GivesEveryRankPlacesOfItsOwn) {
+  const auto session = test::make_session();
+  NodeMemory memory(*session, 5000, NodeMemory::Places::own);
+  auto* const mine = static_cast<std::byte*>(memory.allocate(4900, 64));
+  const auto value = static_cast<unsigned char>(1 + session->rank());
+
+  std::memset(mine, value, 4900);
+  session->world().meet();
+
+  EXPECT_TRUE(test::is_filled(std::span(mine, 4900), 4900, value));
+  EXPECT_GE(memory.used_bytes(), 4900);
+  EXPECT_THROW(static_cast<void>(memory.allocate(200, 1)), Error);
+  session->world().meet();
+}
+
 TEST(NodeMemory, SaysWhenItIsUsedUp) {
   const auto session = test::make_session();
   NodeMemory memory(*session, 1000);
