@@ -56,7 +56,7 @@ strategy::StrategyOptions strategy_options(const RunSpec& spec,
 DeviceRun::DeviceRun(const Shared& shared, const Point& point, std::vector<fabric::Link> links,
                      const Transports& transports,
                      const std::function<void(const std::string&)>& on_stuck,
-                     const fabric::ProgressBoard* board)
+                     const fabric::ProgressBoard* board, std::pmr::memory_resource* weights)
     : model_(shared.model),
       point_(point),
       transport_(transports.all),
@@ -67,7 +67,8 @@ DeviceRun::DeviceRun(const Shared& shared, const Point& point, std::vector<fabri
                                          .devices = point.spec.devices,
                                          .threads = point.spec.threads,
                                          .lengths = point.lengths,
-                                         .memory = &workspace_})),
+                                         .memory = &workspace_,
+                                         .weights = weights})),
       fabric_(make_fabric(point.spec, transports,
                           fabric_options(point.spec, std::move(links), watchdog_))),
       placements_(harness::placements(transport_, point.spec.devices, point.spec.threads,

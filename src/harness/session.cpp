@@ -12,6 +12,7 @@
 #include "thinwire/harness/codebook_store.hpp"
 #include "thinwire/harness/environment.hpp"
 #include "thinwire/harness/model_store.hpp"
+#include "thinwire/harness/node_place.hpp"
 #include "thinwire/harness/placement.hpp"
 #include "thinwire/harness/run_device.hpp"
 #include "thinwire/harness/shared_execution.hpp"
@@ -112,6 +113,15 @@ void fill_counts(Result& result, std::span<const DeviceReport> reports) {
     result.terminal_traffic = reports[devices].iterations[0].traffic;
   }
   result.link_bits = reports[0].iterations[0].link_bits;
+}
+
+/// In the memory of rank 0's node.
+std::int64_t own_weights_bytes(const Outcome& outcome) {
+  std::int64_t bytes = 0;
+  for (std::size_t p = 0; p < outcome.reports.size(); ++p)
+    if (outcome.placements[p].host == outcome.placements[0].host)
+      bytes += outcome.reports[p].own_weights_bytes;
+  return bytes;
 }
 
 void write_trace(const Point& point, std::span<const DeviceReport> reports) {
@@ -266,6 +276,7 @@ std::optional<Outcome> Session::Impl::run_devices(const Point& point,
                                                   const std::vector<fabric::Link>& links,
                                                   const Shared& shared,
                                                   const std::function<void(double)>& on_progress) {
+  OwnPlace own(session());
   const auto all = transport_for(point.spec.ranks());
   const auto devices = point.spec.has_terminal() ? transport_for(point.spec.devices) : nullptr;
   if (!all) return std::nullopt;
@@ -273,12 +284,14 @@ std::optional<Outcome> Session::Impl::run_devices(const Point& point,
   const auto start = std::chrono::steady_clock::now();
   DeviceRun device(
       shared, point, links, {*all, devices.get()},
-      [this](const std::string& what) { on_stuck(what); }, mpi ? &mpi->board() : nullptr);
+      [this](const std::string& what) { on_stuck(what); }, mpi ? &mpi->board() : nullptr,
+      own.memory());
   outcome.placements = device.placements();
   outcome.setup_s = Seconds64(std::chrono::steady_clock::now() - start).count();
 
   const double iterations = point.spec.warmup + point.spec.iterations;
-  const DeviceReport mine = device.iterate([&](int done) { on_progress(done / iterations); });
+  DeviceReport mine = device.iterate([&](int done) { on_progress(done / iterations); });
+  mine.own_weights_bytes = own.used_bytes();
   if (wants_captures(point.spec))
     for (const model::ModelInput& sequence : point.sample.sequences)
       outcome.captures.push_back(device.capture(sequence));
@@ -302,6 +315,7 @@ Result Session::Impl::make_result(const Point& point, const Shared& shared,
   result.setup_s = outcome.setup_s;
   result.emulation_overhead = emulation_overhead(point.spec, reports);
   fill_shared(result, point, shared);
+  if (result.shared_bytes) *result.shared_bytes += own_weights_bytes(outcome);
   if (fabric::is_wall_clock(point.spec.clock))
     result.contended = is_contended(
         std::span(outcome.placements).first(static_cast<std::size_t>(point.spec.devices)),

@@ -27,12 +27,12 @@ Slice part_of(Index count, const DeviceRole& role) {
                    PartitionPolicy::balanced)[static_cast<std::size_t>(role.device)];
 }
 
-std::vector<model::BlockShare> make_shares(const model::Model& model, const Part& part) {
+/// Weights, not workspace: they do not count as what a pass holds.
+std::vector<model::BlockShare> make_shares(const model::Model& model, const Part& part,
+                                           std::pmr::memory_resource* memory) {
   std::vector<model::BlockShare> shares;
   for (Index layer = 0; layer < model.config().layers; ++layer)
-    // Weights, not workspace: they do not count as what a pass holds.
-    shares.emplace_back(model.block(layer), model.config(), part.heads, part.ffn_columns,
-                        std::pmr::new_delete_resource());
+    shares.emplace_back(model.block(layer), model.config(), part.heads, part.ffn_columns, memory);
   return shares;
 }
 
@@ -85,7 +85,7 @@ TensorParallel::TensorParallel(const model::Model& model, const DeviceRole& role
                                std::vector<Layout> layouts, std::vector<TerminalPlan> plans)
     : model_(model),
       layouts_(std::move(layouts)),
-      shares_(make_shares(model, part)),
+      shares_(make_shares(model, part, role.weights)),
       tokens_(longest(layouts_)),
       x_(tokens_, model.config().hidden, role.memory),
       normed_(tokens_, model.config().hidden, role.memory),

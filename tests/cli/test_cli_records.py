@@ -283,3 +283,17 @@ def test_a_trace_is_written_for_perfetto(thinwire, vit_tiny):
     document = json.loads((thinwire.folder / "trace.json").read_text(encoding="utf-8"))
     events = document["traceEvents"] if isinstance(document, dict) else document
     assert {event["ph"] for event in events} & {"X", "B"}
+
+
+def test_tensor_parallelism_keeps_its_slices_in_the_nodes_memory(thinwire, vit_tiny):
+    def memory(strategy):
+        (record,) = thinwire.records(
+            "run", "--model", vit_tiny, "--strategy", strategy, "--devices", 3, "--iterations", 1
+        )
+        (thinwire.folder / "result.jsonl").unlink()
+        return record["memory"]
+
+    whole = memory("voltage")["shared_bytes"]
+
+    blocks = 3 * (4 * 48 * 48 + 2 * 48 * 96) * 4  # bytes of their products, in slices once more
+    assert memory("tensor")["shared_bytes"] >= whole + blocks

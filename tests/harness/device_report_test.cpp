@@ -20,6 +20,7 @@ TEST(DeviceReport, ArrivesAsItWasSent) {
   iteration.eviction_s = 0.5;
   report.iterations = {iteration};
   report.workspace_bytes = 77;
+  report.own_weights_bytes = 88;
 
   const DeviceReport arrived = unpack(pack(report));
 
@@ -34,6 +35,7 @@ TEST(DeviceReport, ArrivesAsItWasSent) {
   EXPECT_EQ(same.wall_s, 2.5);
   EXPECT_EQ(same.eviction_s, 0.5);
   EXPECT_EQ(arrived.workspace_bytes, 77);
+  EXPECT_EQ(arrived.own_weights_bytes, 88);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ struct DeviceReport {
   std::vector<fabric::TimelineEvent> timeline;  ///< of the last iteration, when recorded
   std::int64_t workspace_bytes = 0;             ///< held by this device's allocator
   std::int64_t resident_bytes = 0;              ///< private memory of the process
+  std::int64_t own_weights_bytes = 0;           ///< in the node's memory, packed for this device
   double setup_s = 0;
 };
 

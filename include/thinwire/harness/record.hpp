@@ -71,7 +71,7 @@ struct Result {
   std::vector<std::int64_t> link_bits;       ///< [link]
   std::vector<std::int64_t> held_bytes;      ///< [P] workspace that the allocators hold
   std::vector<std::int64_t> resident_bytes;  ///< [P] private memory of the process
-  std::optional<std::int64_t> shared_bytes;  ///< packed weights and codebooks, held once a node
+  std::optional<std::int64_t> shared_bytes;  ///< what a node holds once: weights, codebooks
   std::optional<Operations> terminal_operations;
   std::optional<fabric::Traffic> terminal_traffic;
 

@@ -37,10 +37,11 @@ struct Transports {
 class DeviceRun {
  public:
   /// `links` are carried by the execution, the spec's or more (shared_execution.hpp); `on_stuck` is
-  /// told by the watchdog (spec.timeout); `board` is the node's, if there are ranks.
+  /// told by the watchdog (spec.timeout); `board` is the node's, if there are ranks; `weights` is
+  /// for those that the device packs for itself, and outlives this object.
   DeviceRun(const Shared& shared, const Point& point, std::vector<fabric::Link> links,
             const Transports& transports, const std::function<void(const std::string&)>& on_stuck,
-            const fabric::ProgressBoard* board);
+            const fabric::ProgressBoard* board, std::pmr::memory_resource* weights);
 
   /// Warm-up, then the measured iterations. `on_iteration` hears how many of both are done.
   DeviceReport iterate(const std::function<void(int)>& on_iteration);

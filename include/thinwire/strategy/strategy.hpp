@@ -63,6 +63,8 @@ struct DeviceRole {
   std::vector<Index> lengths;  ///< N of the sequences that will come; workspace is made for them
   std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
   int batch = 1;  ///< most sequences of a forward_batch(); workspace grows with it
+  /// Of weights that a strategy packs for this device alone (tensor); outlives the strategy.
+  std::pmr::memory_resource* weights = std::pmr::new_delete_resource();
 };
 
 /// What a pass leaves on a device; the views last until the next pass. With a terminal, only there.
