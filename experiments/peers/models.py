@@ -210,8 +210,9 @@ def write_folder(folder, config, seed=0):
     stamp.write_text(wanted)
 
 
-def read_input(folder, config):
+def read_input(folder):
     """The input as a batch of one."""
+    config = json.loads((Path(folder) / "config.json").read_text())
     if shape_of(config).is_text:
         return np.fromfile(Path(folder) / "input.bin", dtype=np.int32)[None]
     side = config["image_size"]
@@ -242,9 +243,10 @@ def read_model(folder):
     """
     config = json.loads((Path(folder) / "config.json").read_text())
     shape = shape_of(config)
+    prefix = "transformer." if shape.family == "gpt2" else shape.family + "."
     if not config.get("qkv_bias", True):
         raise ValueError(f"{folder}: attention without biases")
-    tensors = {name.removeprefix({"gpt2": "transformer"}.get(shape.family, shape.family) + "."): value
-               for name, value in load_file(Path(folder) / "model.safetensors").items()}
+    tensors = {name.removeprefix(prefix): values.astype(np.float32, copy=False)
+               for name, values in load_file(Path(folder) / "model.safetensors").items()}
     blocks = [_read_block(shape, tensors, layer) for layer in range(shape.layers)]
     return Model(config, shape, tensors, blocks)

@@ -18,7 +18,8 @@ from pathlib import Path
 import safetensors.torch
 import torch
 
-from torch_vit import Preprocessing, load_model
+from preprocessing import Preprocessing
+from torch_transformer import load_model
 
 SHARED = Path(__file__).resolve().parents[2] / "../shared"
 LIMIT = 1.2

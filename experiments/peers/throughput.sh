@@ -13,22 +13,12 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-has_modules() { "$1" -c 'import numpy, safetensors, torch' 2>/dev/null; }
+source experiments/peers/setup.sh
 
-if [ -z "${PYTHON:-}" ]; then
-  PYTHON=build/peers-venv/bin/python
-  if ! has_modules "$PYTHON"; then
-    echo "== PyTorch is missing: making build/peers-venv (some GB)" >&2
-    python3 -m venv build/peers-venv
-    "$PYTHON" -m pip install --quiet --disable-pip-version-check \
-      -r experiments/peers/requirements.txt
-  fi
+if [ -z "${PYTHON:-}" ] && ! find_python numpy safetensors torch; then
+  echo "== PyTorch is missing: installing it into $peers_venv (some GB)" >&2
+  make_environment
+  install -r experiments/peers/requirements.txt
 fi
-if [ -z "${THINWIRE:-}" ]; then
-  THINWIRE=build/release/src/cli/thinwire
-  if [ ! -x "$THINWIRE" ]; then
-    cmake --preset release >&2
-    cmake --build --preset release --target thinwire >&2
-  fi
-fi
+build_program THINWIRE thinwire src/cli/thinwire
 exec "$PYTHON" experiments/peers/throughput.py --thinwire "$THINWIRE" "$@"
