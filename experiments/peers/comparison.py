@@ -3,13 +3,14 @@
 import statistics
 from dataclasses import dataclass
 
-OURS, CEILING = "thinwire", "ceiling"
+OURS, OURS_FP32, CEILING = "thinwire", "thinwire-fp32", "ceiling"
 ROUNDS_FOR_VERDICT = 15
 
-# thinwire / best peer, by threads, and thinwire / bare products, each at most.
+# thinwire / best peer, by threads, thinwire / bare products, bf16 / fp32, each at most.
 TO_PEERS = {("vit-base-16", 2): 0.97, ("bert-base", 2): 0.97, ("gpt2", 2): 0.95,
             ("vit-base-16", 1): 1.0, ("bert-base", 1): 1.0, ("gpt2", 1): 1.0}
 TO_CEILING = {"vit-base-16": 1.05, "bert-base": 1.05, "gpt2": 1.08}
+TO_FP32 = {("vit-base-16", 2): 1 / 1.6}
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Verdict:
     def line(self):
         low, high = self.quartiles
         word = "    " if self.target is None else "pass" if self.holds else "FAIL"
-        asked = "no target" if self.target is None else f"at most {self.target:g}"
+        asked = "no target" if self.target is None else f"at most {self.target:.3g}"
         return (f"{word}  thinwire takes {self.ratio:.3f} of {self.against} "
                 f"(rounds {low:.3f}..{high:.3f}; {asked})")
 
@@ -61,20 +62,24 @@ def compare(seconds, against, target, label=None):
 
 def best_peer(seconds):
     """Name of the peer with the smallest median; None without peers."""
-    peers = [name for name in seconds if name not in (OURS, CEILING)]
+    peers = [name for name in seconds if name not in (OURS, OURS_FP32, CEILING)]
     return min(peers, key=lambda name: statistics.median(seconds[name]), default=None)
 
 
-def judge(model, threads, seconds):
-    """The verdicts on one model: ours against the best peer, if any ran, and the ceiling."""
+def judge(model, threads, dtype, seconds):
+    """The verdicts on one model: ours against the best peer, the bare products and our fp32, as far
+    as they ran. What is asked for beside peers and products is asked for in fp32."""
     verdicts = []
     peer = best_peer(seconds)
     if peer is not None:
-        verdicts.append(compare(seconds, peer, TO_PEERS.get((model, threads)),
-                                f"{peer}, the best peer"))
+        target = TO_PEERS.get((model, threads)) if dtype == "fp32" else None
+        verdicts.append(compare(seconds, peer, target, f"{peer}, the best peer"))
     if CEILING in seconds:
         verdicts.append(compare(seconds, CEILING, TO_CEILING.get(model),
                                 "the bare matrix products"))
+    if OURS_FP32 in seconds:
+        verdicts.append(compare(seconds, OURS_FP32, TO_FP32.get((model, threads)),
+                                "its own time in fp32"))
     return verdicts
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import comparison
-from comparison import CEILING, OURS
+from comparison import CEILING, OURS, OURS_FP32
 from engines import OUR_ENVIRONMENT, PEERS, ROOM, our_command
 from models import CONFIGS, write_folder
 from workers import Skipped, Worker, WorkerError
@@ -65,22 +65,20 @@ def say(text):
 
 
 def prepare(folder, name):
-    """Checkpoint, input and graphs of a model, written where they are not up to date."""
+    """Checkpoint, input and ONNX graph of a model, written where they are not up to date."""
     write_folder(folder, CONFIGS[name])
     sources = b"".join((ROOM / source).read_bytes() for source in ("models.py", "onnx_graph.py"))
-    wanted, stamp = hashlib.sha256(sources).hexdigest(), folder / "graphs-made-by"
+    wanted, stamp = hashlib.sha256(sources).hexdigest(), folder / "graph-made-by"
     if stamp.exists() and stamp.read_text() == wanted:
         return
     try:
         from onnx_graph import write_graph
     except ImportError as reason:
-        say(f"no graphs for ONNX Runtime and OpenVINO: {reason}")
+        say(f"no graph for ONNX Runtime and OpenVINO: {reason}")
         return
     from models import read_model
 
-    model = read_model(folder)
-    write_graph(model, folder / "standard.onnx", fused=False)
-    write_graph(model, folder / "fused.onnx", fused=True)
+    write_graph(read_model(folder), folder / "model.onnx")
     stamp.write_text(wanted)
 
 
@@ -88,11 +86,12 @@ def start_workers(options, folder, threads):
     """The workers that take part, ours first, by name; says of the others why not."""
     log = Path(options.folder) / "logs"
     log.mkdir(exist_ok=True)
-    ours = Worker(OURS, our_command(options.worker, folder, threads, options.dtype),
-                  OUR_ENVIRONMENT, log / OURS)
-    workers = {OURS: ours}
+    ours = {OURS: options.dtype, **({OURS_FP32: "fp32"} if options.dtype != "fp32" else {})}
+    workers = {}
     try:
-        ours.started()
+        for name, dtype in ours.items():
+            workers[name] = Worker(name, our_command(options.worker, folder, threads, dtype),
+                                   OUR_ENVIRONMENT, log / name).started()
         for name in options.engines:
             engine = PEERS[name]
             if options.dtype == "bf16" and not engine.has_bf16:
@@ -115,21 +114,23 @@ def end_workers(workers):
 
 
 def output_differences(workers):
-    """Largest difference of each peer's outputs from ours, relative to its largest output."""
+    """Largest difference of each worker's outputs from ours in fp32, relative to its largest one."""
     outputs = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, worker in workers.items():
             file = Path(folder) / name
             worker.write_output(file)
             outputs[name] = np.fromfile(file, dtype=np.float32)
-    return {name: comparison.relative_difference(outputs[OURS], theirs)
-            for name, theirs in outputs.items() if name != OURS}
+    reference = OURS_FP32 if OURS_FP32 in workers else OURS
+    return {name: comparison.relative_difference(outputs[reference], theirs)
+            for name, theirs in outputs.items() if name != reference}
 
 
 def measure(workers, rounds):
     """Seconds by name, a list of rounds; every other round takes the turns in reverse."""
     turns = [(name, worker, "run") for name, worker in workers.items()]
-    turns.insert(1, (CEILING, workers[OURS], "ceiling"))
+    if OURS_FP32 not in workers:  # the bare products are fp32
+        turns.insert(1, (CEILING, workers[OURS], "ceiling"))
     seconds = {name: [] for name, _, _ in turns}
     for number in range(-WARM_UP_ROUNDS, rounds):
         for name, worker, command in turns[::-1 if number % 2 else 1]:
@@ -165,20 +166,20 @@ def compare_on(name, threads, options):
         seconds = measure(workers, options.rounds)
     finally:
         end_workers(workers)
-    verdicts = comparison.judge(name, threads, seconds)
+    verdicts = comparison.judge(name, threads, options.dtype, seconds)
     report(name, threads, options, versions, seconds, differences, verdicts)
     allowed = OUTPUTS_WITHIN[options.dtype]
     wrong = [engine for engine, value in differences.items() if not value <= allowed]
     for engine in wrong:
         say(f"FAIL  outputs of {engine} differ by {differences[engine]:.1e} of the largest from "
-            f"thinwire's (at most {allowed:.0e})")
-    if len(workers) == 1:
+            f"thinwire's in fp32 (at most {allowed:.0e})")
+    has_peer = comparison.best_peer(seconds) is not None
+    if not has_peer:
         say("FAIL  no peer took part")
     return {"model": name, "threads": threads, "dtype": options.dtype, "versions": versions,
             "seconds": seconds, "output_differences": differences,
             "ratios": {verdict.against: verdict.ratio for verdict in verdicts},
-            "holds": all(verdict.holds for verdict in verdicts) and not wrong
-                     and len(workers) > 1}
+            "holds": all(verdict.holds for verdict in verdicts) and not wrong and has_peer}
 
 
 def main():

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from models import read_input, read_model
+from models import read_input
 from worker_loop import parse_arguments, work
 
 
@@ -19,7 +19,7 @@ class OnnxRuntime:
         settings.execution_mode = onnxruntime.ExecutionMode.ORT_SEQUENTIAL
         settings.intra_op_num_threads, settings.inter_op_num_threads = threads, 1
         session = onnxruntime.InferenceSession(
-            Path(folder) / "fused.onnx", settings, providers=["CPUExecutionProvider"])
+            Path(folder) / "model.onnx", settings, providers=["CPUExecutionProvider"])
         self.session, self.binding = session, session.io_binding()
         self.binding.bind_cpu_input("input", read_input(folder))
         self.binding.bind_output("output", "cpu")

@@ -16,7 +16,7 @@ class OpenVino:
         import openvino
 
         self.version = f"OpenVINO {openvino.__version__.split('-')[0]}"
-        model = openvino.Core().compile_model(Path(folder) / "standard.onnx", "CPU", {
+        model = openvino.Core().compile_model(Path(folder) / "model.onnx", "CPU", {
             "PERFORMANCE_HINT": "LATENCY", "NUM_STREAMS": 1, "INFERENCE_NUM_THREADS": threads,
             "INFERENCE_PRECISION_HINT": PRECISIONS[dtype]})
         self.input = read_input(folder)  # borrowed by the request

@@ -4,6 +4,7 @@ A worker that is not asked is stopped by a signal, so that no engine's idle thre
 another one is timed.
 """
 
+import ctypes
 import os
 import select
 import signal
@@ -11,6 +12,14 @@ import subprocess
 
 START_S = 900  # compiling a graph takes minutes
 ANSWER_S = 120
+
+
+PR_SET_PDEATHSIG = 1  # of Linux's prctl
+
+
+def _end_with_parent():
+    """Before a worker's program starts: a stopped process would outlive the script unseen."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Skipped(Exception):
@@ -34,7 +43,8 @@ class Worker:
         with open(log or os.devnull, "wb") as errors:
             self._process = subprocess.Popen(
                 [str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=errors, env={**os.environ, **(environment or {})}, bufsize=0)
+                stderr=errors, env={**os.environ, **(environment or {})}, bufsize=0,
+                preexec_fn=_end_with_parent)
         self._rest = b""
 
     def started(self):
