@@ -20,7 +20,7 @@ ctest --preset release --no-tests=error --label-regex mpi --parallel 1 || status
 say "pytest: analysis, command line, data preparation, jobs, installation"
 THINWIRE="$PWD/$thinwire" PYTHONPATH="$PWD/analysis" \
   "$python" -m pytest -q -p no:cacheprovider --rootdir=. \
-  analysis/tests tests/cli tests/prepare tests/jobs tests/install || status=1
+  analysis/tests tests/cli tests/prepare tests/peers tests/jobs tests/install || status=1
 say "sanitizers"
 tests/sanitize.sh || status=1
 exit "$status"

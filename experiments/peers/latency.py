@@ -48,11 +48,12 @@ def parse_arguments():
     options.engines = names_of(options.engines, PEERS, "--engines", parser)
     cores = len(os.sched_getaffinity(0))
     try:
-        options.threads = [int(threads) for threads in options.threads.split(",")]
+        threads = [int(number) for number in options.threads.split(",")]
     except ValueError:
         parser.error(f"--threads={options.threads}: numbers with commas between, such as 1,2")
-    if not all(1 <= threads <= cores for threads in options.threads):
+    if not all(1 <= number <= cores for number in threads):
         parser.error(f"--threads={options.threads}: between 1 and {cores}, the cores granted")
+    options.threads = threads
     if options.rounds < 1:
         parser.error(f"--rounds={options.rounds}: at least 1")
     if options.quick:
