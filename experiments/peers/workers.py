@@ -37,14 +37,18 @@ class Worker:
         """Starts the process; started() waits until it is ready.
 
         log: a file for what the worker prints besides its answers.
+        Raises Skipped when there is no such program.
         """
         self.name, self.version = name, None
         self._log = log
         with open(log or os.devnull, "wb") as errors:
-            self._process = subprocess.Popen(
-                [str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=errors, env={**os.environ, **(environment or {})}, bufsize=0,
-                preexec_fn=_end_with_parent)
+            try:
+                self._process = subprocess.Popen(
+                    [str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=errors, env={**os.environ, **(environment or {})}, bufsize=0,
+                    preexec_fn=_end_with_parent)
+            except OSError as reason:
+                raise Skipped(f"{command[0]}: {reason.strerror}") from None
         self._rest = b""
 
     def started(self):

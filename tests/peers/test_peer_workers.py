@@ -65,6 +65,11 @@ def test_program_that_ends_is_skipped_with_its_last_words(tmp_path):
         Worker("rude", words, log=tmp_path / "log").started()
 
 
+def test_program_that_is_not_there_is_named():
+    with pytest.raises(Skipped, match="^/nowhere/worker: No such file or directory$"):
+        Worker("absent", ["/nowhere/worker"])
+
+
 def test_unknown_command_is_an_error(started):
     with pytest.raises(WorkerError, match="pretender: answered \"error unknown command ceiling\""):
         started.seconds("ceiling")
