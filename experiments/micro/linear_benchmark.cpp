@@ -4,6 +4,7 @@
 
 #include "ceiling.hpp"
 #include "report.hpp"
+#include "thinwire/ops/runtime.hpp"
 
 namespace thinwire::micro {
 namespace {
@@ -35,10 +36,11 @@ Product product_of(const benchmark::State& state) {
 }
 
 /// Bytes: weights, rows and results.
-Work work_of(const Product& product) {
+Work work_of(const Product& product, DType dtype = DType::fp32) {
   const auto [rows, inputs, outputs, activation] = product;
   return {product_flops(rows, inputs, outputs),
-          bytes_of(rows * inputs + inputs * outputs + rows * outputs)};
+          static_cast<double>(thinwire::bytes_of(dtype) * inputs * outputs) +
+              bytes_of(rows * inputs + rows * outputs)};
 }
 
 ops::Epilogue epilogue_of(const Product& product) {
@@ -46,18 +48,32 @@ ops::Epilogue epilogue_of(const Product& product) {
   return {product.activation, is_down ? ops::Accumulate::yes : ops::Accumulate::no};
 }
 
-/// As a pass does it.
-void linear(benchmark::State& state) {
+void time_linear(benchmark::State& state, DType dtype) {
   const Product product = product_of(state);
   const Matrix<float> weight(product.outputs, product.inputs);
   const Matrix<float> x(product.rows, product.inputs);
   const std::vector<float> bias(static_cast<std::size_t>(product.outputs));
-  const ops::Linear multiply(weight.view(), bias, epilogue_of(product), heap());
+  const ops::Linear multiply(weight.view(), bias, epilogue_of(product), heap(), ops::Packing::write,
+                             dtype);
   Matrix<float> y(product.rows, product.outputs);
   Operations counted;
-  time_calls(state, work_of(product), [&] { multiply(x.view(), y.view(), counted); });
+  time_calls(state, work_of(product, dtype), [&] { multiply(x.view(), y.view(), counted); });
+}
+
+/// As a pass does it.
+void linear(benchmark::State& state) {
+  time_linear(state, DType::fp32);
 }
 BENCHMARK(linear)->Apply(model_shapes);
+
+/// As a pass with --dtype bf16 does it. Without the instructions nothing is timed.
+void linear_bf16(benchmark::State& state) {
+  if (ops::has_fast_bf16())
+    time_linear(state, DType::bf16);
+  else
+    state.SkipWithError("this CPU has no AVX-512 BF16 instructions");
+}
+BENCHMARK(linear_bf16)->Apply(model_shapes);
 
 /// As oneDNN alone does it.
 void bare_matmul(benchmark::State& state) {
