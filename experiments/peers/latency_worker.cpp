@@ -72,8 +72,8 @@ class Worker {
         point_(make_point(argv[1], std::span(argv + 2, static_cast<std::size_t>(argc - 2)))),
         transport_(session_.first_ranks(1)),
         device_(
-            session_.shared_for(point_), point_, {*transport_}, [](const std::string&) {},
-            session_.board()) {
+            session_.shared_for(point_), point_, point_.spec.links(), {*transport_},
+            [](const std::string&) {}, session_.board(), std::pmr::new_delete_resource()) {
     for (int i = 0; i < kWarmUp; ++i) run();
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "thinwire/base/error.hpp"
 
@@ -12,69 +13,55 @@ bool is_real(std::span<const std::uint8_t> real, Index row) {
   return real.empty() || real[static_cast<std::size_t>(row)] != 0;
 }
 
-// A mean's row stays in the L1 cache while its run streams past, several rows at a time, so that it
-// is loaded and stored seldom: the speed is that of reading `input`. Memory is fastest read from
-// one place to the next, hence the rows that follow are fetched ahead in their order. A partition
-// is some hundred kilobytes: starting threads would cost more than they save.
-constexpr std::size_t kRowsAtOnce = 4;
-constexpr Index kChunk = 64;  // columns, a few cache lines of each row
+/// Columns whose sums stay in registers while a run of rows passes: the speed is that of reading
+/// `input`. A partition is some hundred kilobytes: starting threads would cost more than they save.
+constexpr Index kTogether = 16;  // floats
+constexpr std::size_t kVectors = 8;
+constexpr Index kBlock = kTogether * static_cast<Index>(kVectors);
+using Floats [[gnu::vector_size(kTogether * sizeof(float))]] = float;
 
-/// A few rows of a run, in order.
-struct Rows {
-  std::array<const float*, kRowsAtOnce> data{};
-  std::size_t count = 0;
+/// Rows of a run that are real, in order.
+struct Run {
+  MatrixView<const float> input;
+  std::span<const std::uint8_t> real;
+  Slice rows;
+  Index count = 0;
 };
 
-void fetch_ahead(const float* from, Index count) {
-  constexpr Index kLine = 64 / sizeof(float);
-  for (Index i = 0; i < count; i += kLine) __builtin_prefetch(from + i);
-}
-
-/// sum = (sum + row 0 + row 1 ...) / divisor, added one after the other, so that the result does
-/// not depend on how rows are grouped.
-template <std::size_t Count, bool Divides>
-void add_rows(const Rows& rows, Index cols, float divisor, float* __restrict sum) {
-  constexpr auto kCount = static_cast<Index>(Count);
-  std::array<const float*, Count> row;
-  std::copy_n(rows.data.begin(), Count, row.begin());
-  const float* const ahead = row.back() + cols;
-  const auto add = [&](Index begin, Index end) {
-    for (Index c = begin; c < end; ++c) {
-      float value = sum[c];
-      for (std::size_t r = 0; r < Count; ++r) value += row[r][c];
-      sum[c] = Divides ? value / divisor : value;
+/// Sums one row after the other, so that the result does not depend on how columns are grouped.
+void mean_of_block(const Run& run, Index column, float* mean) {
+  std::array<Floats, kVectors> sums = {};
+  for (Index row = run.rows.begin; row < run.rows.end(); ++row) {
+    if (!is_real(run.real, row)) continue;
+    const float* const from = run.input.row(row).data() + column;
+#pragma GCC unroll 16
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      Floats values;
+      std::memcpy(&values, from + static_cast<Index>(v) * kTogether, sizeof values);
+      sums[v] += values;
     }
-  };
-  const Index chunked = cols - cols % kChunk;
-  for (Index begin = 0; begin < chunked; begin += kChunk) {
-    fetch_ahead(ahead + begin * kCount, kChunk * kCount);
-    add(begin, begin + kChunk);
   }
-  add(chunked, cols);
+  for (Floats& sum : sums) sum /= static_cast<float>(run.count);
+  std::memcpy(mean + column, sums.data(), sizeof sums);
 }
 
-template <std::size_t Count = kRowsAtOnce>
-void add_last_rows(const Rows& rows, Index cols, Index divisor, float* sum) {
-  if constexpr (Count > 1)
-    if (rows.count < Count) return add_last_rows<Count - 1>(rows, cols, divisor, sum);
-  add_rows<Count, true>(rows, cols, static_cast<float>(divisor), sum);
+void mean_of_column(const Run& run, Index column, float* mean) {
+  float sum = 0;
+  for (Index row = run.rows.begin; row < run.rows.end(); ++row)
+    if (is_real(run.real, row)) sum += run.input(row, column);
+  mean[column] = sum / static_cast<float>(run.count);
 }
 
-void mean_of_run(MatrixView<const float> input, std::span<const std::uint8_t> real, Slice run,
-                 std::span<float> mean) {
-  std::ranges::fill(mean, 0.0F);
-  Rows next;  // found, not yet added: the last ones are added and divided in one go
-  Index count = 0;
-  for (Index row = run.begin; row < run.end(); ++row) {
-    if (!is_real(real, row)) continue;
-    if (next.count == kRowsAtOnce) {
-      add_rows<kRowsAtOnce, false>(next, input.cols(), 1, mean.data());
-      next.count = 0;
-    }
-    next.data[next.count++] = input.row(row).data();
-    ++count;
+void mean_of_run(Run run, std::span<float> mean) {
+  for (Index row = run.rows.begin; row < run.rows.end(); ++row)
+    run.count += is_real(run.real, row) ? 1 : 0;
+  if (run.count == 0) {
+    std::ranges::fill(mean, 0.0F);
+    return;
   }
-  if (count > 0) add_last_rows(next, input.cols(), count, mean.data());
+  const Index columns = std::ssize(mean), in_blocks = columns - columns % kBlock;
+  for (Index c = 0; c < in_blocks; c += kBlock) mean_of_block(run, c, mean.data());
+  for (Index c = in_blocks; c < columns; ++c) mean_of_column(run, c, mean.data());
 }
 
 }  // namespace
@@ -88,7 +75,7 @@ void segment_means(MatrixView<const float> input, std::span<const std::uint8_t> 
   TW_REQUIRE(real.empty() || std::ssize(real) == input.rows(), "{} padding flags for {} rows",
              real.size(), input.rows());
   for (Index s = 0; s < means.rows(); ++s)
-    mean_of_run(input, real, segment_rows(input.rows(), means.rows(), s), means.row(s));
+    mean_of_run({input, real, segment_rows(input.rows(), means.rows(), s)}, means.row(s));
 }
 
 }  // namespace thinwire::compress
