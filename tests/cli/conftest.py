@@ -72,3 +72,12 @@ def write_document(tmp_path):
 @pytest.fixture(scope="session")
 def vit_tiny():
     return VIT_TINY
+
+
+@pytest.fixture
+def has_bf16(thinwire):
+    """Skips where the CPU has no such instructions."""
+    done = thinwire("run", "--model", VIT_TINY, "--dtype", "bf16", "--iterations", "1", "--warmup", "0")
+    if done.returncode == 2 and "AVX-512 BF16" in done.stderr:
+        pytest.skip("this CPU has no AVX-512 BF16 instructions")
+    assert done.returncode == 0, done.stderr

@@ -22,15 +22,6 @@ STRATEGIES = {
 }
 
 
-@pytest.fixture
-def has_bf16(thinwire):
-    """Skips where the CPU has no such instructions."""
-    done = thinwire("run", "--model", MODELS / "vit-tiny", *BF16, *FAST)
-    if done.returncode == 2 and "AVX-512 BF16" in done.stderr:
-        pytest.skip("this CPU has no AVX-512 BF16 instructions")
-    assert done.returncode == 0, done.stderr
-
-
 def run(thinwire, *options):
     """The record and the outputs of a run of vit-tiny."""
     (record,) = thinwire.records(
