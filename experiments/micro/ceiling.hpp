@@ -6,10 +6,14 @@
 
 namespace thinwire::micro {
 
-/// y [rows, outputs] = activation(x [rows, inputs] * weights + bias)
+/// y [rows, outputs] = activation(x [rows, inputs] * weights + bias), or with heads > 1 as many
+/// products without a bias behind each other, as attention has.
 struct Product {
   Index rows, inputs, outputs;
   ops::Activation activation = ops::Activation::none;
+  Index heads = 1;
+
+  double flops() const { return 2.0 * static_cast<double>(heads * rows * inputs * outputs); }
 };
 
 /// The products of a model's pass as oneDNN alone does them: weights packed in the layout it likes

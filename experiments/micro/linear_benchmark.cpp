@@ -37,8 +37,8 @@ Product product_of(const benchmark::State& state) {
 
 /// Bytes: weights, rows and results.
 Work work_of(const Product& product, DType dtype = DType::fp32) {
-  const auto [rows, inputs, outputs, activation] = product;
-  return {product_flops(rows, inputs, outputs),
+  const auto [rows, inputs, outputs, activation, heads] = product;
+  return {product.flops(),
           static_cast<double>(thinwire::bytes_of(dtype) * inputs * outputs) +
               bytes_of(rows * inputs + rows * outputs)};
 }

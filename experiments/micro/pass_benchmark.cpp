@@ -13,6 +13,7 @@
 #include "thinwire/ops/runtime.hpp"
 #include "thinwire/ops/thread_binding.hpp"
 #include "thinwire/strategy/strategy.hpp"
+#include "thinwire/tensor/large_pages.hpp"
 
 namespace thinwire::micro {
 namespace {
@@ -26,13 +27,15 @@ double seconds_of(const auto& work) {
 /// Model and weights as thinwire runs them, and the products beside them.
 struct Contest {
   model::ModelConfig config;
+  LargePages pages;
+  std::pmr::monotonic_buffer_resource memory{&pages};
   model::Model model;
   model::ModelInput input;
   BareMatmuls matmuls;
 
   explicit Contest(const std::string& name)
       : config(model::preset(name)),
-        model(config, *model::random_weights(config, 0), {std::pmr::new_delete_resource()}),
+        model(config, *model::random_weights(config, 0), {&memory}),
         input(model::random_input(config, config.tokens, 0)),
         matmuls(products_of(config)) {}
 };

@@ -11,6 +11,8 @@ std::vector<Product> products_of(const model::ModelConfig& config) {
   for (Index layer = 0; layer < config.layers; ++layer) {
     products.push_back({n, hidden, hidden});
     products.push_back({n, hidden, 2 * hidden});
+    products.push_back({n, config.head_dim(), n, ops::Activation::none, config.heads});
+    products.push_back({n, n, config.head_dim(), ops::Activation::none, config.heads});
     products.push_back({n, hidden, hidden});
     products.push_back({n, hidden, config.ffn, gelu});
     products.push_back({n, config.ffn, hidden});

@@ -6,8 +6,8 @@
 
 namespace thinwire::micro {
 
-/// The products of a pass of config.tokens rows on one device, in order. Left out are attention's
-/// two, which are no products with packed weights, and those of a single row (pooler, classifier).
+/// The products of a pass of config.tokens rows on one device, in order: all that its
+/// operation count has, but those of a single row (pooler, classifier).
 std::vector<Product> products_of(const model::ModelConfig& config);
 
 }  // namespace thinwire::micro

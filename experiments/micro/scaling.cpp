@@ -23,6 +23,7 @@
 #include "thinwire/ops/runtime.hpp"
 #include "thinwire/ops/thread_binding.hpp"
 #include "thinwire/strategy/strategy.hpp"
+#include "thinwire/tensor/large_pages.hpp"
 
 namespace thinwire::micro {
 namespace {
@@ -39,18 +40,20 @@ struct Plan {
 
 /// Model, input and codebooks that all shares use.
 struct Bench {
+  LargePages pages;
+  std::pmr::monotonic_buffer_resource memory{&pages};  // as a process alone keeps its weights
   model::Model model;
   model::ModelInput input;
   std::optional<compress::CodebookSet> codebooks;
 
   explicit Bench(const model::ModelConfig& config)
-      : model(config, *model::random_weights(config, 0), {std::pmr::new_delete_resource()}),
+      : model(config, *model::random_weights(config, 0), {&memory}),
         input(model::random_input(config, config.tokens, 0)) {
     const auto entry =
         std::ranges::find(strategy::strategies(), "trace-b", &strategy::StrategyEntry::name);
     codebooks.emplace(model, *entry->codebooks,
                       *compress::random_codebooks(config, *entry->codebooks, 1024, 0),
-                      model::WeightPlace{std::pmr::new_delete_resource()});
+                      model::WeightPlace{&memory});
   }
   Index tokens() const { return model.config().tokens; }
 };
