@@ -157,7 +157,8 @@ void PanelProduct::operator()(const float* x, float* y, Index rows) const {
   const Index tiles = (rows + kTileRows - 1) / kTileRows;
   const Index wanted = (kPiecesPerThread * threads + count - 1) / count;
   const Index pieces = count >= kPiecesPerThread * threads ? 1 : std::min(tiles, wanted);
-#pragma omp parallel for schedule(static)
+  // A thread that is held up leaves panels to the others.
+#pragma omp parallel for schedule(dynamic, 1)
   for (Index piece = 0; piece < count * pieces; ++piece) {
     const Index begin = rows * (piece % pieces) / pieces;
     const Index end = rows * (piece % pieces + 1) / pieces;

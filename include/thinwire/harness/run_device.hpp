@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,7 @@
 #include "thinwire/harness/point.hpp"
 #include "thinwire/model/model.hpp"
 #include "thinwire/ops/thread_binding.hpp"
+#include "thinwire/tensor/large_pages.hpp"
 #include "thinwire/tensor/tracking_resource.hpp"
 
 namespace thinwire::harness {
@@ -57,7 +59,9 @@ class DeviceRun {
   const Point& point_;
   fabric::Transport& transport_;
   fabric::Watchdog watchdog_;
-  TrackingResource workspace_;
+  LargePages pages_;
+  std::pmr::monotonic_buffer_resource room_{std::size_t{1} << 25, &pages_};  // address space
+  TrackingResource workspace_{&room_};
   std::unique_ptr<strategy::Strategy> strategy_;
   std::unique_ptr<fabric::Fabric> fabric_;
   std::vector<Placement> placements_;

@@ -28,8 +28,8 @@ enum class Packing { write, attach };
 /// With DType::bf16 `weight` and x are rounded to bf16 and their exact products summed in fp32.
 class Linear {
  public:
-  /// Packs `weight` once, in the layout that oneDNN prefers, which serves every row count; the
-  /// packed weights and the bias (may be empty) are held in `memory`. With Packing::attach the
+  /// Packs `weight` once, in a layout that serves every row count (panels of our own in fp32,
+  /// oneDNN's in bf16); it and the bias (may be empty) are held in `memory`. With Packing::attach the
   /// contents of `weight` and `bias` are not read (their shapes are), and the bytes at the place
   /// that `memory` returns are taken as they are.
   /// DType::bf16 is for CPUs with has_fast_bf16() (runtime.hpp); others throw Error or are slow.
@@ -40,9 +40,9 @@ class Linear {
   Linear& operator=(Linear&&) noexcept;
   ~Linear();
 
-  /// Any number of rows (0: nothing happens); the primitive for a row count and thread count is
-  /// built at its first use and kept. Uses omp_get_max_threads() threads. Safe to call from
-  /// several threads at once.
+  /// Any number of rows (0: nothing happens); in bf16 the primitive for a row count and thread count
+  /// is built at its first use and kept. Uses omp_get_max_threads() threads. Safe to call from
+  /// several threads at once. In fp32 a row's bits depend neither on the other rows nor on threads.
   /// Adds rows * inputs * outputs multiply-accumulates, and the elements of the bias, activation
   /// and residual to `counted`.
   void operator()(MatrixView<const float> x, MatrixView<float> y, Operations& counted) const;

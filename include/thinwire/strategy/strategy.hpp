@@ -110,7 +110,7 @@ class Strategy {
   /// operations of a pass of its own; collective. Where tokens are split, the rows of all sequences
   /// go through the weights together, which pays for short ones. Otherwise, and with a terminal,
   /// one pass follows the other. Equal to single passes to the bit where the kernels of the weights
-  /// work on each row alike, however many there are (oneDNN's do). No allocation after the first
+  /// work on each row alike, however many there are (ops::Linear's do). No allocation after the first
   /// pass of a batch of these lengths. Throws Error for more than DeviceRole::batch sequences.
   virtual void forward_batch(std::span<const BatchItem> batch, fabric::Fabric& fabric,
                              const OutputReader& read);
