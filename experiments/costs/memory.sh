@@ -10,12 +10,6 @@
 # Exit status: 0 every figure is within its limit, 1 one is not, or a run failed, 2 bad usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-
-if [ -z "${THINWIRE:-}" ]; then
-  THINWIRE=build/release/src/cli/thinwire
-  if [ ! -x "$THINWIRE" ]; then
-    cmake --preset release >&2
-    cmake --build --preset release --target thinwire >&2
-  fi
-fi
+source scripts/build-program.sh
+build_program THINWIRE thinwire src/cli/thinwire
 exec python3 experiments/costs/memory.py --thinwire "$THINWIRE" "$@"

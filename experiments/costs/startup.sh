@@ -11,13 +11,7 @@
 # Exit status: 0 within 1.5 s on one device and on two, 1 not, or a run failed, 2 bad usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-
-if [ -z "${THINWIRE:-}" ]; then
-  THINWIRE=build/release/src/cli/thinwire
-  if [ ! -x "$THINWIRE" ]; then
-    cmake --preset release >&2
-    cmake --build --preset release --target thinwire >&2
-  fi
-fi
+source scripts/build-program.sh
+build_program THINWIRE thinwire src/cli/thinwire
 [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 exec python3 experiments/costs/startup.py --thinwire "$THINWIRE" "$@"

@@ -16,6 +16,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source experiments/peers/setup.sh
+source scripts/build-program.sh
 
 if [ -z "${PYTHON:-}" ] && ! find_python numpy safetensors onnx onnxruntime openvino zentorch; then
   echo "== engines are missing: installing what this machine can have into $peers_venv" >&2

@@ -1,5 +1,5 @@
-# Sourced by throughput.sh and latency.sh: makes build/peers-venv and builds what is missing. Expects
-# the working directory to be the root of the repository.
+# Sourced by throughput.sh and latency.sh: makes build/peers-venv. Expects the working directory to be
+# the root of the repository.
 
 readonly peers_venv="build/peers-venv"
 
@@ -17,14 +17,3 @@ make_environment() {
 
 # install REQUIREMENT...: into the environment, quietly
 install() { "$peers_venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"; }
-
-# build_program VARIABLE TARGET FILE: sets the variable, unless it is set, to the file of the release
-# build, which is built where it is missing.
-build_program() {
-  [ -z "${!1:-}" ] || return 0
-  if [ ! -x "build/release/$3" ]; then
-    cmake --preset release >&2
-    cmake --build --preset release --target "$2" >&2
-  fi
-  printf -v "$1" %s "build/release/$3"
-}

@@ -14,6 +14,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 source experiments/peers/setup.sh
+source scripts/build-program.sh
 
 if [ -z "${PYTHON:-}" ] && ! find_python numpy safetensors torch; then
   echo "== PyTorch is missing: installing it into $peers_venv (some GB)" >&2
