@@ -16,7 +16,6 @@ namespace {
 constexpr Index kMacsWorthThreads = Index{1} << 19;
 /// Pieces of work a thread, where rows have to be split because the panels are too few.
 constexpr Index kPiecesPerThread = 4;
-constexpr Index kRunsPerThread = 16;
 
 Index panels_of(Index outputs) {
   return (outputs + kTileColumns - 1) / kTileColumns;
@@ -158,10 +157,8 @@ void PanelProduct::operator()(const float* x, float* y, Index rows) const {
   const Index tiles = (rows + kTileRows - 1) / kTileRows;
   const Index wanted = (kPiecesPerThread * threads + count - 1) / count;
   const Index pieces = count >= kPiecesPerThread * threads ? 1 : std::min(tiles, wanted);
-  // A thread that is held up leaves panels to the others; where there are many (an LM head), they
-  // are taken in runs, since two threads beside each other would share cache lines of y.
-  const Index run = std::max<Index>(1, count * pieces / (kRunsPerThread * threads));
-#pragma omp parallel for schedule(dynamic, run)
+  // Neighbouring panels stay with one thread: two would share cache lines and memory pages.
+#pragma omp parallel for schedule(static)
   for (Index piece = 0; piece < count * pieces; ++piece) {
     const Index begin = rows * (piece % pieces) / pieces;
     const Index end = rows * (piece % pieces + 1) / pieces;
