@@ -194,6 +194,8 @@ void Attention::Impl::attend_share(Pass& pass, Slice share, float* own_scratch) 
 
 void Attention::Impl::attend(Pass& pass) {
   const Index all = heads * pass.query.rows();
+  if (2 * all * pass.context.columns() * head_dim < kMacsWorthThreads)
+    return attend_share(pass, {0, all}, scratch.view().data());
 #pragma omp parallel num_threads(threads)
   {
     const Index thread = omp_get_thread_num(), count = omp_get_num_threads();

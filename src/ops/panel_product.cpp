@@ -12,8 +12,6 @@
 namespace thinwire::ops {
 namespace {
 
-/// Below some ten microseconds of work a second thread costs more than it saves.
-constexpr Index kMacsWorthThreads = Index{1} << 19;
 /// Pieces of work a thread, where rows have to be split because the panels are too few.
 constexpr Index kPiecesPerThread = 4;
 

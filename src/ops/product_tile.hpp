@@ -12,6 +12,9 @@ namespace thinwire::ops {
 inline constexpr Index kTileColumns = 2 * kVectorFloats;
 inline constexpr Index kTileRows = kVectorBytes == 64 ? 8 : 6;
 
+/// Multiply-accumulates of some ten microseconds: below, a second thread costs more than it saves.
+inline constexpr Index kMacsWorthThreads = Index{1} << 19;
+
 /// y [rows, kTileColumns] = start + x [rows, depth] * panel [depth, kTileColumns], where start is
 /// the bias, or the bias and what y held.
 struct ProductTile {
