@@ -37,10 +37,9 @@ Product product_of(const benchmark::State& state) {
 
 /// Bytes: weights, rows and results.
 Work work_of(const Product& product, DType dtype = DType::fp32) {
-  const auto [rows, inputs, outputs, activation, heads] = product;
   return {product.flops(),
-          static_cast<double>(thinwire::bytes_of(dtype) * inputs * outputs) +
-              bytes_of(rows * inputs + rows * outputs)};
+          static_cast<double>(thinwire::bytes_of(dtype) * product.inputs * product.outputs) +
+              bytes_of(product.rows * (product.inputs + product.outputs))};
 }
 
 ops::Epilogue epilogue_of(const Product& product) {

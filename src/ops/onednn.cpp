@@ -156,10 +156,4 @@ dnnl_status_t BoundMatmul::operator()(const void* source, float* destination) no
                                 arguments_.data());
 }
 
-dnnl_status_t BoundMatmul::operator()(const void* source, const void* weights,
-                                      float* destination) noexcept {
-  dnnl_memory_set_data_handle(weights_.get(), const_cast<void*>(weights));
-  return (*this)(source, destination);
-}
-
 }  // namespace thinwire::ops::onednn

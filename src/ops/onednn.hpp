@@ -61,14 +61,13 @@ void check(dnnl_status_t status, const char* what);
 class BoundMatmul {
  public:
   /// `primitive` was made from `plan`; several BoundMatmul may share it. `weights` and `bias` stay
-  /// as they are bound here, unless a call gives other weights.
+  /// as they are bound here.
   BoundMatmul(const MatmulPlan& plan, dnnl::matmul primitive, dnnl::memory weights,
               dnnl::memory bias = {});
 
   /// Status instead of exceptions, which must not leave an OpenMP region.
   /// `source` and `weights` are of the plan's types, `destination` is fp32.
   dnnl_status_t operator()(const void* source, float* destination) noexcept;
-  dnnl_status_t operator()(const void* source, const void* weights, float* destination) noexcept;
 
  private:
   dnnl::matmul primitive_;
