@@ -117,24 +117,21 @@ fabric::Payload IndexExchange::encode(Index exchange, MatrixView<const float> ro
   return {frame, size.header_bits, size.padding_bits};
 }
 
-void IndexExchange::decode(Index layer, ops::KvContext& context, Operations& counted) {
-  if (codebooks_.use().codes(layer)) unpack_frames(layer);
+void IndexExchange::decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
+                           Operations& counted) {
+  if (codebooks_.use().codes(layer)) unpack_frames(arrived);
   decode_remote(layer, context, counted);
 }
 
-/// Frames lie in device order, hence in token order.
-void IndexExchange::unpack_frames(Index exchange) {
-  std::span<const std::byte> frames = frames_.view().elements();
+/// In device order, hence in token order.
+void IndexExchange::unpack_frames(const fabric::Delivery& arrived) {
   std::span<std::int32_t> indices = remote_indices_.view().elements();
   for (int device = 0; device < layout_->devices(); ++device) {
-    const auto bytes = static_cast<std::size_t>(payload_bytes(exchange, device));
+    if (device == layout_->device) continue;
     const auto count = static_cast<std::size_t>(
         layout_->slices[static_cast<std::size_t>(device)].size * codebooks_.use().groups);
-    if (device != layout_->device) {
-      compress::unpack_indices(frames.first(bytes), format_, device, indices.first(count));
-      indices = indices.subspan(count);
-    }
-    frames = frames.subspan(bytes);
+    compress::unpack_indices(arrived.from(device), format_, device, indices.first(count));
+    indices = indices.subspan(count);
   }
 }
 

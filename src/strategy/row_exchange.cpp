@@ -28,7 +28,8 @@ std::span<std::byte> RowExchange::receive_buffer(Index /*exchange*/) {
   return std::as_writable_bytes(received_.view().elements());
 }
 
-void RowExchange::decode(Index layer, ops::KvContext& context, Operations& counted) {
+void RowExchange::decode(Index layer, const fabric::Delivery& /*arrived*/, ops::KvContext& context,
+                         Operations& counted) {
   const Columns all = columns();
   append(layer, all, {0, all.local.begin}, context, counted);
   append(layer, all, {all.local.end(), all.rows.rows() - all.local.end()}, context, counted);

@@ -125,8 +125,12 @@ void SequenceParallel::embed(const Pass& pass) {
 }
 
 void SequenceParallel::receive_input(const Pass& pass) {
-  const Sample& sample = pass.samples.front();
+  Sample& sample = pass.samples.front();
   const auto rows = terminal_->receive(sample.layout->tokens(), sample.exchange.get(), pass.fabric);
+  if (sample.exchange) {
+    note_sizes(sample, 0);
+    sample.arrived = {sample.exchange->receive_buffer(0), sizes_};
+  }
   pass.fabric.compute({"distribute", 0}, [&](Operations&) { copy(rows, pass.x); });
 }
 
@@ -179,7 +183,8 @@ void SequenceParallel::project_kv(const Pass& pass, Index layer, MatrixView<cons
 
 void SequenceParallel::decode(const Pass& pass, Index layer) {
   pass.fabric.compute({"decode", static_cast<int>(layer)}, [&](Operations& counted) {
-    for (Sample& sample : pass.samples) sample.exchange->decode(layer, sample.context, counted);
+    for (Sample& sample : pass.samples)
+      sample.exchange->decode(layer, sample.arrived, sample.context, counted);
   });
 }
 
@@ -210,10 +215,13 @@ void SequenceParallel::publish(const Pass& pass, Index exchange, MatrixView<cons
     const fabric::Payload payload = sample.exchange->encode(
         exchange, sample.of(rows).rows(layout.replicated, layout.local_tokens()), pass.fabric);
     if (sample.observer != nullptr) sample.observer->on_published(exchange, payload.bytes);
-    for (int device = 0; device < layout.devices(); ++device)
-      sizes_[static_cast<std::size_t>(device)] = sample.exchange->payload_bytes(exchange, device);
+    std::span<const std::int64_t> sizes;
+    if (sample.exchange->has_fixed_sizes(exchange)) {
+      note_sizes(sample, exchange);
+      sizes = sizes_;
+    }
     sample.pending.emplace(
-        pass.fabric.all_gather(payload, sample.exchange->receive_buffer(exchange), sizes_));
+        pass.fabric.all_gather(payload, sample.exchange->receive_buffer(exchange), sizes));
   }
   if (overlap_ == Overlap::no) arrive(pass);
 }
@@ -221,7 +229,13 @@ void SequenceParallel::publish(const Pass& pass, Index exchange, MatrixView<cons
 /// Waits for the exchange unless that has been done.
 void SequenceParallel::arrive(const Pass& pass) {
   for (Sample& sample : pass.samples)
-    if (sample.pending) pass.fabric.wait(*std::exchange(sample.pending, std::nullopt));
+    if (sample.pending)
+      sample.arrived = pass.fabric.wait(*std::exchange(sample.pending, std::nullopt));
+}
+
+void SequenceParallel::note_sizes(const Sample& sample, Index exchange) {
+  for (int device = 0; device < sample.layout->devices(); ++device)
+    sizes_[static_cast<std::size_t>(device)] = sample.exchange->payload_bytes(exchange, device);
 }
 
 void SequenceParallel::report_hidden(const Pass& pass, Index index) const {

@@ -82,6 +82,7 @@ class [[nodiscard]] Pending {
 /// receive buffer is used again or the next iteration begins.
 class Delivery {
  public:
+  Delivery() = default;  ///< nothing has arrived
   Delivery(std::span<const std::byte> all, std::span<const std::int64_t> sizes)
       : all_(all), sizes_(sizes) {}
   /// Throws Error on a device that receives nothing (a gather's senders).

@@ -28,13 +28,18 @@ class Exchange {
   /// fabric.compute; must not wait.
   virtual fabric::Payload encode(Index exchange, MatrixView<const float> rows,
                                  fabric::Fabric& fabric) = 0;
-  /// Bytes of `device`'s payload, from the configuration alone.
+  /// Bytes of `device`'s payload, from the configuration alone; the most it can have where sizes
+  /// depend on the data.
   virtual std::int64_t payload_bytes(Index exchange, int device) const = 0;
+  /// Payloads have exactly payload_bytes(); otherwise their sizes travel with them. What a terminal
+  /// makes (exchange 0) always has.
+  virtual bool has_fixed_sizes(Index /*exchange*/) const { return true; }
   /// Where the payloads of all devices go, packed in device order, the own included.
   virtual std::span<std::byte> receive_buffer(Index exchange) = 0;
-  /// Appends the peers' key columns for block `layer` behind the local ones, from what lies in
+  /// Appends the peers' key columns for block `layer` behind the local ones, from what arrived in
   /// receive_buffer(layer).
-  virtual void decode(Index layer, ops::KvContext& context, Operations& counted) = 0;
+  virtual void decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
+                      Operations& counted) = 0;
 };
 
 }  // namespace thinwire::strategy

@@ -21,7 +21,8 @@ class IndexExchange : public Exchange {
   std::int64_t payload_bytes(Index exchange, int device) const final;
   std::span<std::byte> receive_buffer(Index exchange) final;
   /// Throws Error that names the sender of a malformed frame.
-  void decode(Index layer, ops::KvContext& context, Operations& counted) final;
+  void decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
+              Operations& counted) final;
 
  protected:
   /// level: of the codebooks' hierarchy   format: of the frames, for that level's codewords
@@ -47,7 +48,7 @@ class IndexExchange : public Exchange {
 
  private:
   compress::FrameSize frame_of(int device) const;
-  void unpack_frames(Index exchange);
+  void unpack_frames(const fabric::Delivery& arrived);
 
   const model::Model& model_;
   const compress::CodebookSet& codebooks_;

@@ -14,7 +14,8 @@ class RowExchange : public Exchange {
   void begin(const Layout& layout, const model::ModelInput& input, Observer* observer) final;
   std::int64_t payload_bytes(Index exchange, int device) const final;
   std::span<std::byte> receive_buffer(Index exchange) final;
-  void decode(Index layer, ops::KvContext& context, Operations& counted) final;
+  void decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
+              Operations& counted) final;
 
  protected:
   /// Rows of all devices, in device order, from which K and V are projected; the local device's

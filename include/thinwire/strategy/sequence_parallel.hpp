@@ -45,6 +45,7 @@ class SequenceParallel final : public Strategy {
     TokenColumns local;  ///< its local rows
     ops::KvContext context;
     std::optional<fabric::Pending> pending = {};
+    fabric::Delivery arrived = {};  ///< in the exchange that was waited for last
     // Of the pass.
     const Layout* layout = nullptr;
     const model::ModelInput* input = nullptr;
@@ -77,6 +78,7 @@ class SequenceParallel final : public Strategy {
   void attend(const Pass& pass, Index layer, compress::Published published);
   void publish(const Pass& pass, Index exchange, MatrixView<const float> rows);
   void arrive(const Pass& pass);
+  void note_sizes(const Sample& sample, Index exchange);
   void report_hidden(const Pass& pass, Index index) const;
 
   const model::Model& model_;
