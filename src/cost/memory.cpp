@@ -48,11 +48,11 @@ std::int64_t weights_bytes(const model::ModelConfig& model, Index tokens, DType 
 }
 
 Index attention_scratch_values(Index rows, Index columns, Index head_dim, int threads) {
-  constexpr Index kBlockScores = 32768, kFewestRows = 8;
+  constexpr Index kBlockRows = 8;
   const auto padded = [](Index size) { return (size + 31) / 32 * 32; };
   const Index keys = padded(columns) * head_dim, values = columns * padded(head_dim);
-  const Index block_rows = std::min(rows, std::max(kFewestRows, kBlockScores / padded(columns)));
-  return threads * (keys + values + block_rows * padded(columns));
+  const Index starts = padded(columns), scores = std::min(rows, kBlockRows) * padded(columns);
+  return threads * (keys + values + starts + scores);
 }
 
 Index kv_context_values(Index columns, Index width) {

