@@ -107,6 +107,14 @@ double rate_factor(std::string_view text, std::string_view unit) {
   refuse(kRate, text, fmt::format("has the unknown unit {}", unit));
 }
 
+/// Of any sign, finite.
+double bit_per_s_in(std::string_view text) {
+  const auto [number, unit] = split_number(kRate, text);
+  const double bit_per_s = number * rate_factor(text, unit);
+  if (std::isinf(bit_per_s)) refuse(kRate, text, "is out of the range of numbers");
+  return bit_per_s;
+}
+
 struct Scale {
   std::string_view unit;
   double factor;
@@ -133,11 +141,16 @@ Rate Rate::bits_per_second(double bit_per_s) {
 
 Rate Rate::parse(std::string_view text) {
   if (trim(text) == "unlimited") return unlimited();
-  const auto [number, unit] = split_number(kRate, text);
-  const double bit_per_s = number * rate_factor(text, unit);
+  const double bit_per_s = bit_per_s_in(text);
   if (!(bit_per_s > 0)) refuse(kRate, text, "is not positive");
-  if (std::isinf(bit_per_s)) refuse(kRate, text, "is out of the range of numbers");
   return Rate(bit_per_s);
+}
+
+double parse_bit_per_s(std::string_view text) {
+  if (trim(text) == "0") return 0;
+  const double bit_per_s = bit_per_s_in(text);
+  if (std::signbit(bit_per_s)) refuse(kRate, text, "is negative");
+  return bit_per_s;
 }
 
 bool Rate::is_unlimited() const {

@@ -26,7 +26,7 @@ std::span<const std::byte> Delivery::from(int device) const {
 Fabric::Fabric(Transport& all, Transport* devices, FabricOptions options)
     : all_(all), devices_(devices), options_(std::move(options)) {}
 
-void Fabric::begin_iteration() {
+void Fabric::begin_iteration(std::int64_t iteration) {
   report("begin");
   all_.meet();
   operations_ = {};
@@ -41,7 +41,7 @@ void Fabric::begin_iteration() {
   }
   mpi_calls_at_begin_ = mpi_calls();
   begin_ = std::chrono::steady_clock::now();
-  on_begin();
+  on_begin(iteration);
 }
 
 DeviceIteration Fabric::end_iteration() {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/named.hpp"
@@ -47,6 +48,17 @@ Rate Link::between(int from, int to) const {
   return std::min(rate_of(from), rate_of(to));
 }
 
+Link link_of(RateTrace trace) {
+  Link link{.rates = {trace.mean_rate()}};
+  link.trace = std::move(trace);
+  return link;
+}
+
+Link at_mean_rate(Link link) {
+  link.trace.reset();
+  return link;
+}
+
 PacketOverhead parse_overhead(std::string_view text) {
   if (text == "none") return {};
   if (text == "tcp") return kTcpOverhead;
@@ -87,8 +99,10 @@ std::string rates_to_string(const std::vector<Rate>& rates) {
 
 std::string to_string(const Link& link) {
   const std::string overhead = to_string(link.overhead);
-  return fmt::format("{}, {}, {}{}", rates_to_string(link.rates), to_string(link.latency),
-                     to_string(link.topology),
+  const std::string rates = rates_to_string(link.rates);
+  return fmt::format("{}, {}, {}{}",
+                     link.trace ? fmt::format("{} (mean {})", link.trace->name(), rates) : rates,
+                     to_string(link.latency), to_string(link.topology),
                      overhead == "none" ? "" : fmt::format(", overhead {}", overhead));
 }
 

@@ -29,7 +29,8 @@ LinkModel::LinkModel(Link link, int devices, bool has_terminal)
   order_.reserve(transmitter_free_s_.size());
 }
 
-void LinkModel::reset() {
+void LinkModel::reset(std::int64_t iteration) {
+  trace_start_s_ = link_.trace ? link_.trace->iteration_start_s(iteration) : 0;
   std::ranges::fill(transmitter_free_s_, 0.0);
   std::ranges::fill(port_free_s_, 0.0);
   medium_free_s_ = 0;
@@ -191,10 +192,17 @@ void LinkModel::serve(const Message& message, std::span<const double> ready_s,
   latest_arrival_s[to] = std::max(latest_arrival_s[to], transfer.arrival_s);
 }
 
+double LinkModel::end_of_transfer_s(std::int64_t bits, double start_s, Rate rate) const {
+  const auto count = static_cast<double>(bits);
+  if (!link_.trace) return start_s + rate.seconds_for(count);
+  const double end_s = link_.trace->end_s(trace_start_s_ + start_s, count) - trace_start_s_;
+  return std::max(start_s, end_s);  // not before, where time is rounded
+}
+
 Transfer LinkModel::occupy(const Message& message, double start_s, Rate rate,
                            std::vector<Transfer>* log) {
   const std::int64_t bits = 8 * link_.bytes_on_link(message.bytes);
-  const double end_s = start_s + rate.seconds_for(static_cast<double>(bits));
+  const double end_s = end_of_transfer_s(bits, start_s, rate);
   const Transfer transfer{message.from, message.to, start_s, end_s,
                           end_s + link_.latency.value_s()};
   transmitter_free_s_[at(message.from)] = end_s;

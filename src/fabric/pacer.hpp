@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "thinwire/base/units.hpp"
+#include "thinwire/fabric/rate_trace.hpp"
 
 namespace thinwire::fabric {
 
@@ -21,8 +22,13 @@ class Pacer {
   /// When `bytes` that were ready at `ready` leave at `rate`. The caller keeps to it: nothing is
   /// delivered before sleep_until(end).
   Span reserve(std::int64_t bytes, Rate rate, Time ready);
+  /// The same on a link that follows `trace` from `trace_begin` on.
+  Span reserve(std::int64_t bytes, const RateTrace& trace, Time trace_begin, Time ready);
 
  private:
+  /// A late caller's catching up at the present rate.
+  Time start(double bit_per_s, Time now, Time ready) const;
+
   Time free_{};
 };
 

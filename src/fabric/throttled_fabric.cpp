@@ -67,10 +67,20 @@ void ThrottledFabric::reserve(Job& job, Time ready) {
 void ThrottledFabric::reserve(Job& job, int to, std::int64_t bytes) {
   if (bytes == 0) return;
   const Link& link = options_.links.front();
-  const Rate rate = to == device() ? std::ranges::min(link.rates) : link.between(device(), to);
-  const Pacer::Span span = pacer_.reserve(link.bytes_on_link(bytes), rate, job.send_end);
+  const Pacer::Span span = reserve(link, to, link.bytes_on_link(bytes), job.send_end);
   if (job.send_start == job.send_end) job.send_start = span.start;  // the first one
   job.send_end = span.end;
+}
+
+Pacer::Span ThrottledFabric::reserve(const Link& link, int to, std::int64_t bytes, Time ready) {
+  if (!link.trace) {
+    const Rate rate = to == device() ? std::ranges::min(link.rates) : link.between(device(), to);
+    return pacer_.reserve(bytes, rate, ready);
+  }
+  const double offset_s = link.trace->iteration_start_s(iteration());
+  const auto offset =
+      std::chrono::duration_cast<steady_clock::duration>(std::chrono::duration<double>(offset_s));
+  return pacer_.reserve(bytes, *link.trace, iteration_start() - offset, ready);
 }
 
 /// Who sends first cannot be planned: the node's turn stands for the medium, held while sending.

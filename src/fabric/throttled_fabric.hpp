@@ -27,6 +27,7 @@ class ThrottledFabric final : public WallFabric {
   void pause_until(Time deadline) const;
   void reserve(Job& job, Time ready);
   void reserve(Job& job, int to, std::int64_t bytes);
+  Pacer::Span reserve(const Link& link, int to, std::int64_t bytes_on_link, Time ready);
   void send_on_shared_medium(Job& job);
 
   Pacer pacer_;

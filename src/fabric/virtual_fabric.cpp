@@ -18,6 +18,7 @@ std::size_t at(int index) {
 
 Link without_cost(Link link) {
   link.rates = {Rate::unlimited()};
+  link.trace.reset();
   link.latency = Seconds(0);
   link.overhead = {};
   return link;
@@ -56,11 +57,11 @@ VirtualFabric::~VirtualFabric() {
   give_turn();  // an exception between two phases
 }
 
-void VirtualFabric::on_begin() {
+void VirtualFabric::on_begin(std::int64_t iteration) {
   compute_s_ = 0;
   eviction_ = {};
   for (Entry& entry : entries_) {
-    entry.link.reset();
+    entry.link.reset(iteration);
     entry.clock = {};
     entry.milestone_s.fill(LinkTimes::kNever);
   }

@@ -28,7 +28,7 @@ class VirtualFabric final : public Fabric {
     std::array<double, kMilestones> milestone_s;
   };
 
-  void on_begin() override;
+  void on_begin(std::int64_t iteration) override;
   void on_compute_start(Phase phase) override;
   void on_compute_end(Phase phase) override;
   void on_start(int slot) override;

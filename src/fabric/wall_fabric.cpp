@@ -36,7 +36,8 @@ void WallFabric::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void WallFabric::on_begin() {
+void WallFabric::on_begin(std::int64_t iteration) {
+  iteration_ = iteration;
   bits_.reset();
   kept_.clear();
   compute_s_ = wait_s_ = hidden_s_ = skew_s_ = 0;

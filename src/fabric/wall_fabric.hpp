@@ -46,11 +46,14 @@ class WallFabric : public Fabric {
   /// Meets and learns sizes and receivers; towards the terminal, which was away, also what the link
   /// has carried.
   void tell(Slot& slot);
+  /// Of the iteration: where its clock is at 0, and its number.
+  Time iteration_start() const { return iteration_start_; }
+  std::int64_t iteration() const { return iteration_; }
   bool is_stopping() const { return is_stopping_; }
   void stop();
 
  private:
-  void on_begin() override;
+  void on_begin(std::int64_t iteration) override;
   void on_compute_start(Phase phase) override;
   void on_compute_end(Phase phase) override;
   void on_start(int slot) override;
@@ -71,6 +74,7 @@ class WallFabric : public Fabric {
   double compute_s_ = 0, wait_s_ = 0, hidden_s_ = 0, skew_s_ = 0;
   std::array<double, kMilestones> milestone_s_{};
   Time iteration_start_, compute_start_;
+  std::int64_t iteration_ = 0;
 
   std::deque<Job> jobs_;    // one a slot; grows at the end only
   std::vector<Job*> kept_;  // started since this device last computed, not in the queue

@@ -82,7 +82,7 @@ DeviceReport DeviceRun::iterate(const std::function<void(int)>& on_iteration) {
   for (int i = -point_.spec.warmup; i < point_.spec.iterations; ++i) {
     if (i == 0)
       malloc_trim(0);  // what building primitives and the first collectives took and freed
-    fabric::DeviceIteration iteration = run_once();
+    fabric::DeviceIteration iteration = run_once(std::max(i, 0));
     if (i >= 0) report.iterations.push_back(std::move(iteration));
     on_iteration(point_.spec.warmup + i + 1);
   }
@@ -92,8 +92,8 @@ DeviceReport DeviceRun::iterate(const std::function<void(int)>& on_iteration) {
   return report;
 }
 
-fabric::DeviceIteration DeviceRun::run_once() {
-  fabric_->begin_iteration();
+fabric::DeviceIteration DeviceRun::run_once(int number) {
+  fabric_->begin_iteration(number);
   for (const model::ModelInput& sequence : point_.sample.sequences)
     strategy_->forward(sequence, *fabric_);
   return fabric_->end_iteration();

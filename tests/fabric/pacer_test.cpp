@@ -46,6 +46,23 @@ TEST(Pacer, AnIdleLinkSavesNothingUp) {
   EXPECT_GE(steady_clock::now() - ready, std::chrono::microseconds(100));
 }
 
+TEST(Pacer, FollowsATraceFromWhereItBegan) {
+  const RateTrace trace("t", {{0, 8e6}, {0.5, 0}, {1, 8e3}});  // a byte a microsecond, at first
+  Pacer pacer;
+  const auto ready = steady_clock::now();
+  const auto begin = ready - std::chrono::milliseconds(450);
+
+  const auto first = pacer.reserve(10'000, trace, begin, ready);
+  const auto second = pacer.reserve(50'000, trace, begin, ready);
+
+  const auto since_begin = [&](auto time) { return duration<double>(time - begin).count(); };
+  EXPECT_EQ(first.start, ready);
+  EXPECT_NEAR(since_begin(first.end), 0.46, 1e-8);
+  EXPECT_EQ(second.start, first.end);
+  EXPECT_NEAR(since_begin(second.end), trace.end_s(0.46, 400'000), 1e-6);
+  EXPECT_GT(since_begin(second.end), 1.0);  // the outage lies between
+}
+
 TEST(Pacer, AnUnlimitedRateTakesNoTime) {
   Pacer pacer;
   const auto span = pacer.reserve(1'000'000'000, Rate::unlimited(), steady_clock::now());

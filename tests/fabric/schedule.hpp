@@ -15,6 +15,7 @@ namespace thinwire::fabric::test {
 /// device, so that clocks differ and some messages are empty.
 struct Schedule {
   int exchanges = 4;
+  int iteration = 0;  ///< where a link's trace begins
 
   std::int64_t bytes(int device, int exchange) const { return 1000 * ((device + exchange) % 3); }
   std::int64_t work(int device, int exchange) const { return 100'000 + 37'000 * device * exchange; }
@@ -40,9 +41,14 @@ inline std::vector<Link> several_links(int devices) {
   for (int device = 0; device < devices; ++device)
     unequal.push_back(Rate::bits_per_second(1e7 * (1 + device)));
   const Rate slow = Rate::bits_per_second(3e7);
-  return {{{slow}, Seconds(1e-4), Topology::unicast}, {{slow}, Seconds(0), Topology::broadcast},
-          {{slow}, Seconds(2e-4), Topology::shared},  {unequal, Seconds(0), Topology::unicast},
-          {unequal, Seconds(1e-5), Topology::shared}, {{Rate::unlimited()}, Seconds(0)}};
+  const RateTrace trace("trace", {{0, 4e7}, {2e-4, 1e7}, {5e-4, 0}, {6e-4, 6e7}, {1.3e-3, 2e7}});
+  return {{{slow}, Seconds(1e-4), Topology::unicast},
+          {{slow}, Seconds(0), Topology::broadcast},
+          {{slow}, Seconds(2e-4), Topology::shared},
+          {unequal, Seconds(0), Topology::unicast},
+          {unequal, Seconds(1e-5), Topology::shared},
+          {{Rate::unlimited()}, Seconds(0)},
+          link_of(trace)};
 }
 
 /// One device's part of the schedule; checks nothing but that the data is right.
@@ -53,7 +59,7 @@ inline DeviceIteration play(const Schedule& schedule, Fabric& fabric, bool& is_d
   };
   std::vector<std::byte> all(static_cast<std::size_t>(2000 * devices));
   is_data_right = true;
-  fabric.begin_iteration();
+  fabric.begin_iteration(schedule.iteration);
   for (int exchange = 0; exchange < schedule.exchanges; ++exchange) {
     const auto mine = filled(schedule.bytes(me, exchange), me + exchange);
     const bool is_gather = exchange == schedule.exchanges - 1;
@@ -79,6 +85,7 @@ inline std::vector<DeviceClock> replay(const Schedule& schedule, const Link& lin
   std::vector<std::int64_t> macs(count), bytes(count);
   std::vector<double> published(count), arrival(count);
   LinkModel model(link, devices);
+  model.reset(schedule.iteration);
   const auto work = [&](std::size_t p, std::int64_t more) {
     macs[p] += more;
     clocks[p].set_compute_s(static_cast<double>(2 * macs[p]) * options.slowness[p] /

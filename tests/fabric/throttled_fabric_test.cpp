@@ -47,6 +47,23 @@ double transfer_s(const LinkTimes& times) {
   return times.wait_s + times.hidden_s;
 }
 
+TEST(ThrottledClock, WaitsForTheEndOfAnOutage) {
+  const RateTrace trace("t", {{0, 80e6}, {1e-3, 0}, {21e-3, 80e6}});
+  on_devices(2, [&](Transport& transport) {
+    FabricOptions options = throttled(Topology::unicast, 1);
+    options.links = {link_of(trace)};
+    const auto fabric = make_fabric(transport, options);
+    const auto mine = filled(20'000, 1);  // 2 ms, of which one at most precedes the outage
+    std::vector<std::byte> all(40'000);
+    fabric->begin_iteration();
+
+    fabric->wait(fabric->all_gather({mine}, all));
+
+    const LinkTimes times = fabric->end_iteration().links.front();
+    EXPECT_GE(times.compute_s + times.wait_s, 0.0219);  // from the trace's begin on
+  });
+}
+
 // Lower bounds only: a loaded machine may always be later.
 TEST(ThrottledClock, ATransferTakesAtLeastItsBitsOverTheRate) {
   struct Case {

@@ -26,6 +26,8 @@ class Rate {
   double bit_per_s_;
 };
 std::string to_string(Rate rate);
+/// As Rate::parse, in bit/s, of a link that may be down: "0bps" or a bare 0; never unlimited.
+double parse_bit_per_s(std::string_view text);
 
 /// A duration in seconds. parse(): "2ms", "150us", "1.5s", "0s"; a bare 0 is accepted.
 class Seconds {

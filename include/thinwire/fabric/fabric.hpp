@@ -138,7 +138,8 @@ class Fabric {
   bool is_terminal() const { return device() == devices(); }
 
   /// Meets the others and sets clocks, ports and counters to zero.
-  void begin_iteration();
+  ///   iteration  the same on all; where a link's trace begins (RateTrace::iteration_start_s)
+  void begin_iteration(std::int64_t iteration = 0);
   /// This device's account of the iteration.
   DeviceIteration end_iteration();
   /// Of the last iteration, when FabricOptions::record_timeline.
@@ -221,7 +222,7 @@ class Fabric {
   /// Of the latest compute phase.
   int layer() const { return layer_; }
 
-  virtual void on_begin() = 0;
+  virtual void on_begin(std::int64_t iteration) = 0;
   virtual void on_compute_start(Phase phase) = 0;
   /// Also called while an exception unwinds.
   virtual void on_compute_end(Phase phase) = 0;

@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "thinwire/base/units.hpp"
+#include "thinwire/fabric/rate_trace.hpp"
 
 namespace thinwire::fabric {
 
@@ -37,6 +39,9 @@ struct Link {
   Seconds latency;                             ///< added to every message
   Topology topology = Topology::unicast;
   PacketOverhead overhead;  ///< travels with every message, at the link's rate
+  /// When given, transfers follow it instead of `rates`, which hold its mean for formulas that know
+  /// one rate.
+  std::optional<RateTrace> trace;
 
   /// What the link carries for a message.
   std::int64_t bytes_on_link(std::int64_t message_bytes) const;
@@ -46,10 +51,15 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+/// A link on which every transfer runs at the trace's rate at that time.
+Link link_of(RateTrace trace);
+/// The same link at its mean rate; one without a trace as it is.
+Link at_mean_rate(Link link);
+
 /// "10Mbps" or "10Mbps:10Mbps:1Mbps" (one a device). Throws InputError.
 std::vector<Rate> parse_rates(std::string_view text);
 std::string rates_to_string(const std::vector<Rate>& rates);
-/// "10 Mbps, 2 ms, unicast" for tables and messages.
+/// "10 Mbps, 2 ms, unicast" (or "lte.csv (mean 10 Mbps), ...") for tables and messages.
 std::string to_string(const Link& link);
 
 }  // namespace thinwire::fabric

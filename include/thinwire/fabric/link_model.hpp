@@ -26,6 +26,7 @@ struct Message {
 /// The link of ACCOUNTING 4: (ready time of each sender, bytes) -> arrival at each receiver.
 /// A plain value, free of MPI: every clock, `predict` and the tests use this one class.
 /// Nodes are the devices and, where there is one, the terminal behind them (node `devices`).
+/// A link with a trace is at RateTrace::iteration_start_s() when the clocks are at 0.
 /// Transmitters, ports and the medium keep their state between calls until reset(); earlier
 /// collectives come first. A message of zero bytes is not sent: it arrives at 0.
 /// Spans have one entry a node that takes part: the devices, or the devices and the terminal.
@@ -36,7 +37,8 @@ class LinkModel {
 
   const Link& link() const { return link_; }
   /// All resources free at 0, no bits carried.
-  void reset();
+  ///   iteration  says where in its trace a changing link begins
+  void reset(std::int64_t iteration = 0);
 
   /// Every device sends bytes[p] to every other from ready_s[p] on; the terminal takes no part.
   ///   latest_arrival_s [P]  at each receiver the arrival of its latest peer message, 0 if none
@@ -53,6 +55,10 @@ class LinkModel {
   /// send() of bytes[p] from every node but `root` to root.
   void gather(int root, std::span<const double> ready_s, std::span<const std::int64_t> bytes,
               std::span<double> latest_arrival_s, std::vector<Transfer>* log = nullptr);
+
+  /// When the last of `bits` has left that begin to leave at `start_s`: at `rate`, or as the
+  /// link's trace says.
+  double end_of_transfer_s(std::int64_t bits, double start_s, Rate rate) const;
 
   /// Bits that the link has carried since reset(), copies and packet headers included.
   std::int64_t link_bits() const { return link_bits_; }
@@ -91,6 +97,7 @@ class LinkModel {
   int devices_;
   std::vector<double> transmitter_free_s_, port_free_s_;  // [node]
   double medium_free_s_ = 0;
+  double trace_start_s_ = 0;  // where in the trace the clocks are at 0
   std::int64_t link_bits_ = 0;
   std::vector<Queued> queue_;  // scratch
   std::vector<int> order_;     // scratch

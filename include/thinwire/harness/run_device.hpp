@@ -53,7 +53,7 @@ class DeviceRun {
   Capture capture(const model::ModelInput& sequence);
 
  private:
-  fabric::DeviceIteration run_once();
+  fabric::DeviceIteration run_once(int number);
 
   const model::Model& model_;
   const Point& point_;
