@@ -54,7 +54,10 @@ std::string link_name(const Json& link) {
   };
   std::string name;
   const Json& rates = link.at("rate_bit_per_s");
-  if (rates.is_array())
+  if (link.contains("rate_trace"))
+    name = fmt::format("{} (mean {})", link.at("rate_trace").at("file").get<std::string>(),
+                       rate(rates));
+  else if (rates.is_array())
     for (const Json& each : rates)
       name += fmt::format("{}{}", name.empty() ? "" : ":", rate_name(each));
   else

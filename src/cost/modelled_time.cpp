@@ -17,13 +17,16 @@ constexpr std::size_t kDistributed = 0, kFirstOutput = 1, kComputed = 2;
 /// The clocks of all members, the devices and a terminal if there is one, under one link.
 class Timeline {
  public:
-  Timeline(const fabric::Link& link, std::size_t devices, std::size_t members)
+  Timeline(const fabric::Link& link, std::size_t devices, std::size_t members,
+           std::int64_t iteration = 0)
       : link_(link, static_cast<int>(devices), members > devices),
         devices_(devices),
         clocks_(members),
         milestone_s_(members, DeviceTime{}.milestone_s),
         published_s_(members),
-        arrival_s_(members) {}
+        arrival_s_(members) {
+    link_.reset(iteration);
+  }
 
   void set_compute_s(std::span<const double> total_s) {
     for (std::size_t m = 0; m < clocks_.size(); ++m) clocks_[m].set_compute_s(total_s[m]);
@@ -150,13 +153,13 @@ std::size_t members_of(std::span<const Prediction> sequences, std::size_t device
 std::vector<DeviceTime> modelled_time(std::span<const Prediction> sequences,
                                       const fabric::Link& link,
                                       std::span<const double> device_flops_per_s,
-                                      std::span<const double> slowness) {
+                                      std::span<const double> slowness, std::int64_t iteration) {
   check(sequences, device_flops_per_s, slowness);
   const std::size_t devices = device_flops_per_s.size();
   const std::size_t members = members_of(sequences, devices);
   ComputeMeter meter(device_flops_per_s, slowness, members);
   // Beside the link asked for runs an unlimited one: the waiting that remains there is skew.
-  Timeline real(link, devices, members), ideal(unlimited(link), devices, members);
+  Timeline real(link, devices, members, iteration), ideal(unlimited(link), devices, members);
   const auto compute = [&](std::span<const Operations> work) {
     const std::span<const double> total_s = meter.add(work);
     for (Timeline* timeline : {&real, &ideal}) timeline->set_compute_s(total_s);

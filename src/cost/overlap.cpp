@@ -50,7 +50,7 @@ std::vector<ExchangeOverlap> overlap_law(const Prediction& prediction, const fab
   const auto exchanges = std::ranges::count_if(prediction.exchanges, precedes_block);
   TW_REQUIRE(exchanges == std::ssize(windows_s), "{} windows for {} exchanges", windows_s.size(),
              exchanges);
-  TransferTime transfer_s(link);
+  TransferTime transfer_s(at_mean_rate(link));
   TransferTime bits(
       {.rates = {Rate::bits_per_second(1)}, .topology = link.topology, .overhead = link.overhead});
   std::vector<ExchangeOverlap> law;

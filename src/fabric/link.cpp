@@ -100,8 +100,7 @@ std::string rates_to_string(const std::vector<Rate>& rates) {
 std::string to_string(const Link& link) {
   const std::string overhead = to_string(link.overhead);
   const std::string rates = rates_to_string(link.rates);
-  return fmt::format("{}, {}, {}{}",
-                     link.trace ? fmt::format("{} (mean {})", link.trace->name(), rates) : rates,
+  return fmt::format("{}, {}, {}{}", link.trace ? link.trace->name() : rates,
                      to_string(link.latency), to_string(link.topology),
                      overhead == "none" ? "" : fmt::format(", overhead {}", overhead));
 }

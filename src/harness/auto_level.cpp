@@ -33,7 +33,8 @@ LevelTime time_of(const RunSpec& spec, const model::ModelConfig& config) {
   const cost::Prediction prediction =
       cost::predict(to_workload(spec, config, default_tokens(spec, config)));
   LevelTime time{.is_hidden = true};
-  for (const fabric::Link& link : spec.links()) {
+  for (const fabric::Link& setting : spec.links()) {
+    const fabric::Link link = at_mean_rate(setting);
     time.is_hidden = time.is_hidden && hides_exchanges(prediction, link, spec);
     time.latency_s =
         std::max(time.latency_s, cost::iteration_s(cost::modelled_time(

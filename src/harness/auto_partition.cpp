@@ -43,6 +43,7 @@ class Objective {
         links_(spec.links()),
         slowness_(spec.slowness_per_device()),
         memory_(spec.memory_per_device()) {
+    for (fabric::Link& link : links_) link = at_mean_rate(std::move(link));
     workload_ = to_workload(spec_, config, tokens);
   }
 

@@ -86,6 +86,15 @@ void check_links(const RunSpec& spec) {
                   fabric::rates_to_string(rates), rates.size(), spec.devices);
 }
 
+void check_traces(const RunSpec& spec) {
+  if (spec.rate_trace.empty()) return;
+  require_input(spec.rate == RunSpec{}.rate,
+                "--rate and --rate-trace: both say how fast the link is, give one");
+  require_input(spec.clock != fabric::Clock::native,
+                "--rate-trace with --clock=native: the network is as it is (write throttled, or "
+                "emulated)");
+}
+
 void check_data(const RunSpec& spec) {
   const bool has_data = !spec.data.empty();
   require_input(has_data || (!spec.samples && spec.metric.empty()),
@@ -106,8 +115,8 @@ void check_clock(const RunSpec& spec) {
   if (!fabric::is_wall_clock(spec.clock)) return;
   const std::size_t links = spec.links().size();
   require_input(links == 1,
-                "--clock={} with {} link settings: real time has one (write one --rate, "
-                "--latency and --topology, or use sweep)",
+                "--clock={} with {} link settings: real time has one (write one --rate or "
+                "--rate-trace, --latency and --topology, or use sweep)",
                 to_string(spec.clock), links);
   require_input(std::ranges::all_of(spec.slowness, [](double factor) { return factor == 1; }),
                 "--slowness with --clock={}: real time cannot be stretched", to_string(spec.clock));
@@ -151,6 +160,7 @@ void check_options(const RunSpec& spec, const model::ModelConfig* config) {
   check_strategy_options(spec);
   check_devices(spec);
   check_links(spec);
+  check_traces(spec);
   check_clock(spec);
   check_data(spec);
   if (config != nullptr) check_model(spec, *config);

@@ -54,7 +54,10 @@ std::vector<RunSpec> split_links(const RunSpec& spec) {
   std::vector<RunSpec> points;
   for (const fabric::Link& link : spec.links()) {
     RunSpec& point = points.emplace_back(spec);
-    point.rate = {link.rates};
+    if (link.trace)
+      point.rate_trace = {*link.trace};
+    else
+      point.rate = {link.rates};
     point.latency = {link.latency};
     point.topology = {link.topology};
   }

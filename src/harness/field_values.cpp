@@ -2,8 +2,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 namespace thinwire::harness {
+namespace {
+
+fabric::RateTrace read_rate_trace(const std::filesystem::path& file) {
+  std::error_code ignored;
+  require_input(std::filesystem::is_regular_file(file, ignored), "there is no file {}",
+                file.string());
+  std::ifstream stream(file, std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  require_input(stream.good(), "{} cannot be read", file.string());
+  try {
+    return fabric::parse_rate_trace(file.filename().string(), text);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}, {}", file.string(), error.what()));
+  }
+}
+
+}  // namespace
 
 void parse_value(std::string_view text, double& value) {
   value = parse_number(text);
@@ -79,6 +99,11 @@ void parse_value(std::string_view text, std::vector<std::vector<Rate>>& settings
   }
 }
 
+void parse_value(std::string_view text, std::vector<fabric::RateTrace>& traces) {
+  traces.clear();
+  for (const std::string& file : split(text, ',')) traces.push_back(read_rate_trace(file));
+}
+
 void parse_value(std::string_view text, SampleRange& value) {
   const std::optional<Range> given = parse_range(text);
   value.first = parse_integer(given ? std::string_view(given->first) : text);
@@ -86,6 +111,10 @@ void parse_value(std::string_view text, SampleRange& value) {
   require_input((!given || given->spacing == Range::Spacing::step) && value.first >= 0 &&
                     value.last >= value.first,
                 "samples FIRST..LAST, counted from 0 (write 0..999)");
+}
+
+Json value_json(const fabric::RateTrace& trace) {
+  return trace.name();
 }
 
 Json value_json(const fabric::PacketOverhead& overhead) {

@@ -53,6 +53,9 @@ void parse_value(std::string_view text, SampleRange& value);
 /// inside a range are rounded to whole bit/s, so that they can be written down.
 void parse_value(std::string_view text, std::vector<std::vector<Rate>>& settings);
 
+/// Names of files of traces (rate_trace.hpp).
+void parse_value(std::string_view text, std::vector<fabric::RateTrace>& traces);
+
 template <class T>
 void parse_value(std::string_view text, std::optional<T>& value) {
   parse_value(text, value.emplace());
@@ -65,6 +68,9 @@ void parse_value(std::string_view text, std::vector<T>& values) {
 }
 
 // ---- and back, for records ------------------------------------------------------------------
+
+/// The file's name.
+Json value_json(const fabric::RateTrace& trace);
 
 template <class T>
 Json value_json(const T& value) {

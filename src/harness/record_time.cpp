@@ -173,10 +173,16 @@ Json link_json(const fabric::Link& link) {
   const auto rate_json = [](Rate rate) { return finite_or_null(rate.bit_per_s()); };
   Json rates = Json::array();
   for (const Rate rate : link.rates) rates.push_back(rate_json(rate));
-  return {{"rate_bit_per_s", link.rates.size() == 1 ? rate_json(link.rates.front()) : rates},
-          {"latency_s", link.latency.value_s()},
-          {"topology", fabric::to_string(link.topology)},
-          {"overhead", to_string(link.overhead)}};
+  Json object{{"rate_bit_per_s", link.rates.size() == 1 ? rate_json(link.rates.front()) : rates},
+              {"latency_s", link.latency.value_s()},
+              {"topology", fabric::to_string(link.topology)},
+              {"overhead", to_string(link.overhead)}};
+  if (const auto& trace = link.trace)
+    object["rate_trace"] = {{"file", trace->name()},
+                            {"fingerprint", trace->fingerprint()},
+                            {"mean_rate_bit_per_s", trace->mean_rate().bit_per_s()},
+                            {"duration_s", trace->duration_s()}};
+  return object;
 }
 
 std::int64_t predicted_link_bits(const Result& result, const fabric::Link& link) {

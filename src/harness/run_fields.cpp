@@ -155,6 +155,11 @@ std::vector<Field> link_fields() {
                  "link settings such as 10Mbps, unlimited, 1Mbps..1000Mbps:log:10, or "
                  "10Mbps:10Mbps:1Mbps for a rate a device",
                  &RunSpec::rate, links),
+      make_new_field("rate-trace", "FILE,...",
+                     "link settings whose rate changes, in the place of --rate: lines such as "
+                     "'1.5 s, 10 Mbps' from 0 s on, each until the next; the trace repeats, and "
+                     "iterations begin spread over it",
+                     &RunSpec::rate_trace, links),
       make_field("latency", "TIME,...", "latency of a message, such as 2ms", &RunSpec::latency,
                  links),
       make_field("topology", "broadcast|unicast|shared", "how messages share the medium",

@@ -78,6 +78,7 @@ std::vector<std::string_view> without_meaning(const RunSpec& spec) {
   unless(traits.splits_tokens, {"overlap"});
   unless(spec.strategy == "pipeline", {"micro-batches"});
   unless(spec.has_terminal(), {"collect"});
+  unless(spec.rate_trace.empty(), {"rate"});
   return names;
 }
 
@@ -85,11 +86,18 @@ std::vector<std::string_view> without_meaning(const RunSpec& spec) {
 
 std::vector<fabric::Link> RunSpec::links() const {
   std::vector<fabric::Link> settings;
+  const auto add = [&](fabric::Link link, Seconds delay, fabric::Topology medium) {
+    link.latency = delay;
+    link.topology = medium;
+    link.overhead = overhead;
+    settings.push_back(std::move(link));
+  };
   for (const fabric::Topology medium : topology)
-    for (const Seconds delay : latency)
+    for (const Seconds delay : latency) {
+      for (const fabric::RateTrace& trace : rate_trace) add(link_of(trace), delay, medium);
       for (const std::vector<Rate>& rates : rate)
-        settings.push_back(
-            {.rates = rates, .latency = delay, .topology = medium, .overhead = overhead});
+        if (rate_trace.empty()) add({.rates = rates}, delay, medium);
+    }
   return settings;
 }
 
@@ -201,6 +209,8 @@ std::string spec_id(const RunSpec& spec, std::string_view source,
   if (!model::is_preset(spec.model)) text += fmt::format(" {}", fingerprints.model);
   if (spec.has_codebook_file()) text += fmt::format(" codebook {}", fingerprints.codebook);
   if (!spec.data.empty()) text += fmt::format(" data {}", fingerprints.data);
+  for (const fabric::RateTrace& trace : spec.rate_trace)
+    text += fmt::format(" rate-trace {}", trace.fingerprint());
   return to_hex(fnv1a(text));
 }
 

@@ -9,7 +9,8 @@
 namespace thinwire::harness {
 namespace {
 
-constexpr std::array<std::string_view, 4> kLinkFields = {"rate", "latency", "topology", "overhead"};
+constexpr std::array<std::string_view, 5> kLinkFields = {"rate", "rate-trace", "latency",
+                                                         "topology", "overhead"};
 
 template <class T>
 std::vector<T> chosen(const std::vector<T>& all, std::span<const std::size_t> which) {

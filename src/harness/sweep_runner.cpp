@@ -28,18 +28,21 @@ Result skipped(const Point& point, Source source, FingerprintCache& fingerprints
   return result;
 }
 
-/// What the modelled clock would show, [link][iteration][member]; empty without device rates.
+/// What the modelled clock would show, [link][iteration][member]; empty without device rates. One
+/// iteration, which all are like, or every one where the link changes.
 Times modelled_times(const Point& point) {
   const std::vector<double> rates = point.spec.flops_per_s_per_device();
   if (rates.empty()) return {};
   Times times;
   for (const fabric::Link& link : point.spec.links()) {
-    std::vector<fabric::LinkTimes> members;
-    for (const cost::DeviceTime& time :
-         cost::modelled_time(point.predictions, link, rates, point.spec.slowness_per_device()))
-      members.push_back(
-          {time.compute_s, time.wait_s, time.hidden_s, time.skew_s, time.milestone_s});
-    times.push_back({std::move(members)});
+    auto& iterations = times.emplace_back();
+    for (int i = 0; i < (link.trace ? point.spec.iterations : 1); ++i) {
+      std::vector<fabric::LinkTimes>& members = iterations.emplace_back();
+      for (const cost::DeviceTime& time :
+           cost::modelled_time(point.predictions, link, rates, point.spec.slowness_per_device(), i))
+        members.push_back(
+            {time.compute_s, time.wait_s, time.hidden_s, time.skew_s, time.milestone_s});
+    }
   }
   return times;
 }

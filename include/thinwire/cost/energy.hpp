@@ -12,7 +12,8 @@ namespace thinwire::cost {
 struct RadioLoad {
   std::int64_t sent_bits = 0;  ///< copies (unicast, shared: one a receiver) and headers
   std::int64_t received_bits = 0;
-  double transmit_s = 0, receive_s = 0;  ///< bits / rate, at the rate of each transfer; 0 unlimited
+  double transmit_s = 0,
+         receive_s = 0;  ///< bits / rate, at the (mean) rate of each transfer; 0 unlimited
 };
 
 /// Of every device over the sequences of one iteration; a terminal's transmissions count where they

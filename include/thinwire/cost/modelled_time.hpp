@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -22,15 +23,16 @@ struct DeviceTime {
 /// operations (convention paper) * slowness / device rate. Equal to a run under the modelled clock
 /// to the last bit.
 ///   device_flops_per_s, slowness [P]
+///   iteration  where in its trace a changing link begins
 ///   returns [P], and the terminal's time behind them where there is one: it computes at device 0's
 ///   rate and nobody slows it down
 std::vector<DeviceTime> modelled_time(std::span<const Prediction> sequences,
                                       const fabric::Link& link,
                                       std::span<const double> device_flops_per_s,
-                                      std::span<const double> slowness);
+                                      std::span<const double> slowness, std::int64_t iteration = 0);
 
 /// nominal_communication_s of ACCOUNTING 3: exchanges * nominal bits / rate (the first link rate),
-/// 0 on an unlimited link.
+/// 0 on an unlimited link; of a link with a trace at its mean rate.
 double nominal_communication_s(const Prediction& prediction, const fabric::Link& link);
 
 }  // namespace thinwire::cost

@@ -18,7 +18,8 @@ struct ExchangeOverlap {
 };
 
 /// The law for every exchange before a block, in their order. Bytes are those really sent, all
-/// devices publish at once, and the link's topology says what they share.
+/// devices publish at once, and the link's topology says what they share. One with a trace counts
+/// at its mean rate.
 ///   windows_s  one an exchange
 /// Throws Error when there are fewer or more windows.
 std::vector<ExchangeOverlap> overlap_law(const Prediction& prediction, const fabric::Link& link,

@@ -59,7 +59,7 @@ Link at_mean_rate(Link link);
 /// "10Mbps" or "10Mbps:10Mbps:1Mbps" (one a device). Throws InputError.
 std::vector<Rate> parse_rates(std::string_view text);
 std::string rates_to_string(const std::vector<Rate>& rates);
-/// "10 Mbps, 2 ms, unicast" (or "lte.csv (mean 10 Mbps), ...") for tables and messages.
+/// "10 Mbps, 2 ms, unicast" (with a trace, "lte.csv, 2 ms, unicast") for tables and messages.
 std::string to_string(const Link& link);
 
 }  // namespace thinwire::fabric

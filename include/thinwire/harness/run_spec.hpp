@@ -61,6 +61,7 @@ struct RunSpec {
   strategy::Io io = strategy::Io::replicated;
   strategy::Collect collect = strategy::Collect::last;       ///< by the terminal
   std::vector<std::vector<Rate>> rate{{Rate::unlimited()}};  ///< link settings of one record
+  std::vector<fabric::RateTrace> rate_trace;                 ///< in the place of `rate`
   std::vector<Seconds> latency{Seconds{}};
   std::vector<fabric::Topology> topology{fabric::Topology::unicast};
   fabric::PacketOverhead overhead;  ///< of every link setting
@@ -83,7 +84,7 @@ struct RunSpec {
   std::string json;      ///< result file, or "-"
   std::string trace;     ///< timeline file
 
-  /// Every link setting: rate runs fastest, then latency, then topology.
+  /// Every link setting: rate (or trace) runs fastest, then latency, then topology.
   std::vector<fabric::Link> links() const;
   /// The per-device values, one a device.
   std::vector<double> slowness_per_device() const;
