@@ -27,6 +27,15 @@ void check_steps(std::span<const RateTrace::Step> steps) {
                 "the rate is 0 throughout: nothing would ever arrive");
 }
 
+/// Far beyond what links are, so that no sum or quotient of these leaves the range of numbers.
+void check_range(double duration_s, double mean_bit_per_s) {
+  require_input(
+      duration_s >= 1e-6 && duration_s <= 1e9 && mean_bit_per_s >= 1e-3 && mean_bit_per_s <= 1e15,
+      "{} s with {} bit/s in the mean are out of range (1e-6 to 1e9 s, 1e-3 to 1e15 "
+      "bit/s)",
+      duration_s, mean_bit_per_s);
+}
+
 std::string_view trim(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r";
   const auto begin = text.find_first_not_of(kBlank);
@@ -69,8 +78,7 @@ RateTrace::RateTrace(std::string name, std::vector<Step> steps) {
     sent_bits += content.steps[i].bit_per_s * (end_s - content.steps[i].start_s);
     content.sent_bits.push_back(sent_bits);
   }
-  require_input(std::isfinite(sent_bits), "{} bits in {} s are out of the range of numbers",
-                sent_bits, content.duration_s);
+  check_range(content.duration_s, sent_bits / content.duration_s);
   content_ = std::make_shared<const Content>(std::move(content));
 }
 
@@ -103,7 +111,8 @@ double RateTrace::end_s(double start_s, double bits) const {
   // Bits since the begin of the trace in which the transfer starts. One that fills a trace ends
   // with its last bit, not behind an outage with which the next one begins.
   const double all_bits = sent_bits.back(), until_bits = sent_bits[first] - room_bits + bits;
-  const double repeats = std::ceil(until_bits / all_bits) - 1;
+  double repeats = std::ceil(until_bits / all_bits) - 1;
+  if (until_bits <= repeats * all_bits) --repeats;  // where the quotient was rounded up
   const double rest_bits = std::min(until_bits - repeats * all_bits, all_bits);
   const auto found = std::ranges::lower_bound(sent_bits, rest_bits);
   const auto last = static_cast<std::size_t>(found - sent_bits.begin());

@@ -5,6 +5,7 @@ import signal
 
 import jsonschema
 import pytest
+from places import REPOSITORY
 from processes import ranks_of
 
 FAST = {"iterations": 2, "warmup": 0, "clock": "modelled", "device-gflops": 1, "devices": 2}
@@ -13,6 +14,7 @@ LINKS = [
     {"rate": "100Mbps", "latency": "2ms"},
     {"rate": "10Mbps", "topology": "broadcast,shared"},
     {"rate": "5Mbps:2Mbps", "overhead": "tcp"},
+    {"rate-trace": str(REPOSITORY / "experiments" / "traces" / "lte.csv")},
 ]
 WORK = {
     "voltage": {"strategy": "voltage"},

@@ -174,6 +174,9 @@ TEST(ParseRateTrace, NamesTheLineThatIsWrong) {
   says("0 s, 1 Mbps, 3", "line 1: '0 s, 1 Mbps, 3' is not a time and a rate");
   says("", "two lines of time and rate or more, not 0");
   says("0 s, 1 Mbps", "two lines of time and rate or more, not 1");
+  says("0 s, 1 bps\n1e12 h, 1 bps", "out of range");
+  says("0 s, 1 bps\n1e-9 s, 1 bps", "out of range");
+  says("0 s, 1e300 Gbps\n1 s, 0", "out of range");
   says("0 s, 0 Mbps\n1 s, 0", "the rate is 0 throughout");
 }
 

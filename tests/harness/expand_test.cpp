@@ -48,6 +48,20 @@ TEST(Expand, KeepsLinksAndPerDeviceValuesInOnePoint) {
   EXPECT_EQ(points[0].links().size(), 2U);
 }
 
+TEST(Expand, KeepsTracesInOnePointButOnAWallClock) {
+  const std::string folder = THINWIRE_SOURCE_DIR "/experiments/traces/";
+  const std::string files = folder + "wifi.csv," + folder + "lte.csv";
+  const std::vector<RunSpec> points =
+      expand({{"devices", "2"}, {"clock", "emulated,throttled"}, {"rate-trace", files}});
+
+  ASSERT_EQ(points.size(), 3U);
+  ASSERT_EQ(points[0].links().size(), 2U);
+  EXPECT_EQ(points[0].links()[1].trace->name(), "lte.csv");
+  ASSERT_EQ(points[2].links().size(), 1U);
+  EXPECT_EQ(points[2].links()[0].trace->name(), "lte.csv");
+  EXPECT_EQ(points[2].links()[0], points[0].links()[1]);
+}
+
 TEST(Expand, GivesRealTimeAPointForEachLink) {
   const std::vector<RunSpec> points =
       expand({{"devices", "2"}, {"clock", "throttled,emulated"}, {"rate", "10Mbps,50Mbps"}});
