@@ -153,7 +153,7 @@ def test_run_refuses(name, thinwire, vit_tiny, write_trace):
 def test_the_made_traces_come_out_of_their_script(tmp_path):
     subprocess.run([sys.executable, TRACES / "make.py", tmp_path], check=True, capture_output=True)
 
-    made = sorted(tmp_path.iterdir())
+    made = sorted(tmp_path.iterdir(), key=lambda path: path.stem)
     assert [path.name for path in made] == [f"{name}.csv" for name in NAMES]
     for path in made:
         content = path.read_bytes()

@@ -14,6 +14,7 @@ FORMULA_HEADERS = {
     "compress/index_coding.hpp",
     "compress/segments.hpp",
     "fabric/link.hpp",
+    "fabric/rate_trace.hpp",
     "fabric/link_model.hpp",
     "fabric/device_clock.hpp",
 }
