@@ -78,6 +78,8 @@ def _link_text(link):
     rates = rates if isinstance(rates, list) else [rates]
     names = [rate_text(float("nan") if rate is None else rate / 1e6) for rate in rates]
     name = names[0] if len(set(names)) == 1 else ", ".join(names)
+    if "rate_trace" in link:
+        name = f"{link['rate_trace']['file']} (mean {name})"
     latency = f", {1e3 * link['latency_s']:g} ms" if link.get("latency_s") else ""
     return f"{name}{latency}, {link['topology']}"
 
