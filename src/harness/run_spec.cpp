@@ -94,7 +94,7 @@ std::vector<fabric::Link> RunSpec::links() const {
   };
   for (const fabric::Topology medium : topology)
     for (const Seconds delay : latency) {
-      for (const fabric::RateTrace& trace : rate_trace) add(link_of(trace), delay, medium);
+      for (const fabric::RateTrace& changing : rate_trace) add(link_of(changing), delay, medium);
       for (const std::vector<Rate>& rates : rate)
         if (rate_trace.empty()) add({.rates = rates}, delay, medium);
     }
