@@ -3,8 +3,8 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <bit>
 
+#include "thinwire/tensor/half.hpp"
 #include "thinwire/tensor/matrix.hpp"
 
 namespace thinwire::ops {
@@ -13,17 +13,9 @@ namespace {
 /// A piece is read from the second-level cache in about the time that waking a thread takes.
 constexpr Index kPiece = 16384;
 
-/// float_to_bfloat16 without branches, so that the loop is vector code.
-inline std::uint16_t rounded(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t nearest = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;
-  const std::uint32_t quiet = (bits >> 16) | 0x40U;  // rounding could turn a NaN into infinity
-  return static_cast<std::uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? quiet : nearest);
-}
-
 void round_piece(const float* from, Index count, std::uint16_t* to) {
-#pragma omp simd
-  for (Index i = 0; i < count; ++i) to[i] = rounded(from[i]);
+  const auto size = static_cast<std::size_t>(count);
+  floats_to_bfloat16s({from, size}, {to, size});
 }
 
 }  // namespace

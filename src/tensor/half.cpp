@@ -45,6 +45,17 @@ inline std::uint16_t narrow_float(float value) {
   return static_cast<std::uint16_t>(sign | half);
 }
 
+inline float widen_bfloat16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+inline std::uint16_t narrow_to_bfloat16(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t quiet = (bits >> 16) | 0x40U;  // rounding could turn a NaN into infinity
+  return static_cast<std::uint16_t>((bits & 0x7fffffffU) > 0x7f800000U ? quiet
+                                                                       : round_shift(bits, 16));
+}
+
 }  // namespace
 
 float half_to_float(std::uint16_t half) {
@@ -75,14 +86,31 @@ void floats_to_halves(std::span<const float> values, std::span<std::uint16_t> ou
 }
 
 float bfloat16_to_float(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+  return widen_bfloat16(bits);
 }
 
 std::uint16_t float_to_bfloat16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffffU) > 0x7f800000U)  // rounding could turn a NaN into infinity
-    return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<std::uint16_t>(round_shift(bits, 16));
+  return narrow_to_bfloat16(value);
+}
+
+void bfloat16s_to_floats(std::span<const std::byte> bfloat16s, std::span<float> out) {
+  TW_REQUIRE(bfloat16s.size() == 2 * out.size(), "{} bytes of bfloat16 for {} floats",
+             bfloat16s.size(), out.size());
+  const std::byte* const from = bfloat16s.data();
+  float* const to = out.data();
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    std::uint16_t bits;
+    std::memcpy(&bits, from + 2 * i, 2);
+    to[i] = widen_bfloat16(bits);
+  }
+}
+
+void floats_to_bfloat16s(std::span<const float> values, std::span<std::uint16_t> out) {
+  TW_REQUIRE(values.size() == out.size(), "{} floats for {} of bfloat16", values.size(),
+             out.size());
+  const float* const from = values.data();
+  std::uint16_t* const to = out.data();
+  for (std::size_t i = 0; i < out.size(); ++i) to[i] = narrow_to_bfloat16(from[i]);
 }
 
 }  // namespace thinwire

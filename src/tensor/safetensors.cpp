@@ -306,8 +306,7 @@ void widen(const TensorView& tensor, Index first, std::span<float> out) {
   } else if (tensor.type == ElementType::f16) {
     halves_to_floats(from, out);
   } else {
-    for (std::size_t i = 0; i < out.size(); ++i)
-      out[i] = bfloat16_to_float(load<std::uint16_t>(from.data(), i));
+    bfloat16s_to_floats(from, out);
   }
 }
 

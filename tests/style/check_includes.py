@@ -12,6 +12,7 @@ from pathlib import Path
 FORMULA_HEADERS = {
     "model/model_config.hpp",
     "compress/index_coding.hpp",
+    "compress/row_format.hpp",
     "compress/segments.hpp",
     "fabric/link.hpp",
     "fabric/rate_trace.hpp",

@@ -19,4 +19,8 @@ void floats_to_halves(std::span<const float> values, std::span<std::uint16_t> ou
 float bfloat16_to_float(std::uint16_t bits);
 std::uint16_t float_to_bfloat16(float value);
 
+/// The same for many, as halfs.
+void bfloat16s_to_floats(std::span<const std::byte> bfloat16s, std::span<float> out);
+void floats_to_bfloat16s(std::span<const float> values, std::span<std::uint16_t> out);
+
 }  // namespace thinwire
