@@ -78,6 +78,18 @@ def test_curves_that_differ_have_names_of_their_own():
     ]  # fmt: skip
 
 
+def test_reduced_payloads_name_a_curve():
+    specs = [
+        {"strategy": strategy, "segments": 10, **payload}
+        for strategy in ("voltage", "prism")
+        for payload in ({}, {"payload": "int8"})
+    ]
+
+    assert [strategy_label(spec) for spec in specs] == [
+        "voltage", "voltage, int8", "prism, L = 10", "prism, L = 10, int8",
+    ]  # fmt: skip
+
+
 def test_a_missing_point_fails_the_ratio(frame):
     assert not trace_checks.check_ratios(frame[frame.strategy != "astra"])[0].passed
 

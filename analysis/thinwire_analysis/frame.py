@@ -33,17 +33,18 @@ def links_of(record):
 
 
 def strategy_label(spec):
-    """The name of a curve: the strategy with what sets it apart (`prism, L = 10`)."""
+    """The name of a curve: the strategy with what sets it apart (`prism, L = 10, int8`)."""
+    payload = f", {spec['payload']}" if spec.get("payload") else ""
     if spec["strategy"] == "prism":
         if not spec.get("segments") and spec.get("compression_rate"):
-            return f"prism, CR = {spec['compression_rate']:g}"
-        return f"prism, L = {int(spec.get('segments') or 0)}"
+            return f"prism, CR = {spec['compression_rate']:g}{payload}"
+        return f"prism, L = {int(spec.get('segments') or 0)}{payload}"
     if spec["strategy"] == "astra":
         groups = f", G = {spec['groups']}" if (spec.get("groups") or 1) > 1 else ""
         return "astra" + groups + (", packed" if spec.get("index_bits") == "packed" else "")
     if spec["strategy"] == "trace-b":
         return f"trace-b, K = {spec['active_codewords']}"
-    return spec["strategy"]
+    return spec["strategy"] + payload
 
 
 def link_row(record, index):

@@ -11,6 +11,7 @@
 #include "thinwire/compress/hierarchy.hpp"
 #include "thinwire/compress/index_frame.hpp"
 #include "thinwire/compress/kv_buffer.hpp"
+#include "thinwire/compress/row_codec.hpp"
 #include "thinwire/compress/segment_means.hpp"
 
 namespace thinwire::micro {
@@ -53,6 +54,48 @@ void segment_means(benchmark::State& state) {
              [&] { compress::segment_means(x.view(), {}, means.view()); });
 }
 BENCHMARK(segment_means)->Apply(coded_rows)->Arg(128);
+
+/// Rows of a device in a payload's format (voltage: its partition; prism: 10 means).
+struct CodedRows {
+  compress::RowFormat format;
+  Matrix<float> rows;
+  Matrix<std::byte> bytes;
+
+  explicit CodedRows(const benchmark::State& state)
+      : format(static_cast<compress::RowFormat>(state.range(1))),
+        rows(random_matrix(state.range(0), kHidden, "x")),
+        bytes(state.range(0), compress::row_bytes(format, kHidden)) {}
+  Work work() const {
+    return {.bytes = bytes_of(rows.rows() * kHidden) + static_cast<double>(bytes.bytes())};
+  }
+};
+
+void coded_formats(benchmark::internal::Benchmark* benchmark) {
+  using enum compress::RowFormat;
+  benchmark->ArgNames({"rows", "format"})->UseRealTime();
+  for (const int rows : {99, 10})
+    for (const compress::RowFormat format : {fp32, fp16, bf16, int8})
+      benchmark->Args({rows, static_cast<int>(format)});
+}
+
+void encode_rows(benchmark::State& state) {
+  CodedRows coded(state);
+  time_calls(state, coded.work(), [&] {
+    compress::encode_rows(coded.rows.view(), coded.format, coded.bytes.view().elements());
+  });
+  state.SetLabel(std::string(compress::to_string(coded.format)));
+}
+BENCHMARK(encode_rows)->Apply(coded_formats);
+
+void decode_rows(benchmark::State& state) {
+  CodedRows coded(state);
+  compress::encode_rows(coded.rows.view(), coded.format, coded.bytes.view().elements());
+  time_calls(state, coded.work(), [&] {
+    compress::decode_rows(coded.bytes.view().elements(), coded.format, coded.rows.view());
+  });
+  state.SetLabel(std::string(compress::to_string(coded.format)));
+}
+BENCHMARK(decode_rows)->Apply(coded_formats);
 
 /// Every iteration runs the bare product, then the search, with the same weights' values: only the
 /// search counts as time. The argmax is what the fastest search takes longer than the fastest

@@ -13,20 +13,33 @@ Index normed_values(const model::ModelConfig& model, Index remote_rows) {
   return model.norm_order() == model::NormOrder::pre ? remote_rows * model.hidden : 0;
 }
 
-/// voltage: every row as it is.
+/// Bits of one row, for the papers' formulas.
+double row_bits(const Workload& workload) {
+  constexpr double kBitsPerByte = 8;
+  return kBitsPerByte *
+         static_cast<double>(compress::row_bytes(workload.payload, workload.model.hidden));
+}
+
+/// Rows as they are sent or arrive, which are held beside the fp32 ones when they are coded.
+std::int64_t coded_bytes(const Workload& workload, Index rows) {
+  if (workload.payload == compress::RowFormat::fp32) return 0;
+  return rows * compress::row_bytes(workload.payload, workload.model.hidden);
+}
+
+/// voltage: every row.
 class Voltage final : public FamilyMethod {
  public:
   explicit Voltage(const Workload& workload) : workload_(workload) {}
 
   Index columns(const Share& share) const override { return share.tokens(); }
   compress::FrameSize payload(Index /*exchange*/, const Share& share) const override {
-    return rows_payload(share.own, workload_.model.hidden);
+    return rows_payload(share.own, workload_.model.hidden, workload_.payload);
   }
   Operations decode(Index /*layer*/, const Share& share) const override {
     return project_remote_work(workload_.model, share.remote);
   }
   double nominal_bits(Index /*exchange*/) const override {
-    return 32 * static_cast<double>(workload_.model.hidden) * *nominal_tokens();
+    return row_bits(workload_) * *nominal_tokens();
   }
   std::optional<double> nominal_tokens() const override {
     return static_cast<double>(workload_.tokens) / workload_.devices;
@@ -34,7 +47,8 @@ class Voltage final : public FamilyMethod {
   std::int64_t workspace_bytes(const Share& share) const override {
     const Index received = share.tokens();  // every device's rows, its own included
     return kBytesPerValue * (received * workload_.model.hidden + 2 * received +  // log g, position
-                             normed_values(workload_.model, share.remote));
+                             normed_values(workload_.model, share.remote)) +
+           coded_bytes(workload_, share.own + received);
   }
 
  private:
@@ -51,13 +65,13 @@ class Prism final : public FamilyMethod {
 
   Index columns(const Share& share) const override { return share.own + remote_rows(share); }
   compress::FrameSize payload(Index /*exchange*/, const Share& /*share*/) const override {
-    return rows_payload(workload_.segments, workload_.model.hidden);
+    return rows_payload(workload_.segments, workload_.model.hidden, workload_.payload);
   }
   Operations decode(Index /*layer*/, const Share& share) const override {
     return project_remote_work(workload_.model, remote_rows(share));
   }
   double nominal_bits(Index /*exchange*/) const override {
-    return 32 * static_cast<double>(workload_.model.hidden) * *nominal_tokens();
+    return row_bits(workload_) * *nominal_tokens();
   }
   std::optional<double> nominal_tokens() const override {
     return static_cast<double>(workload_.segments);
@@ -66,9 +80,10 @@ class Prism final : public FamilyMethod {
     const Index received = workload_.devices * workload_.segments;
     const Index repeated = repeats() ? share.tokens() : 0;
     const Index rows = received + workload_.segments + repeated;  // the second: what it sends
-    return kBytesPerValue *
-           (rows * workload_.model.hidden + 2 * std::max(received, repeated) +  // log g, position
-            normed_values(workload_.model, remote_rows(share)));
+    return kBytesPerValue * (rows * workload_.model.hidden +
+                             2 * std::max(received, repeated) +  // log g, position
+                             normed_values(workload_.model, remote_rows(share))) +
+           coded_bytes(workload_, workload_.segments + received);
   }
 
  private:

@@ -89,9 +89,9 @@ ScheduledExchange all_gather_of(std::span<const compress::FrameSize> payloads) {
   return exchange;
 }
 
-compress::FrameSize rows_payload(Index rows, Index width) {
-  constexpr std::int64_t kBitsPerValue = 32;
-  return {.payload_bits = kBitsPerValue * rows * width};
+compress::FrameSize rows_payload(Index rows, Index width, compress::RowFormat format) {
+  constexpr std::int64_t kBitsPerByte = 8;
+  return {.payload_bits = kBitsPerByte * rows * compress::row_bytes(format, width)};
 }
 
 compress::FrameSize operator+(const compress::FrameSize& a, const compress::FrameSize& b) {

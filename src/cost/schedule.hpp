@@ -44,8 +44,9 @@ class Schedule {
 /// Payloads of all devices, one a device.
 ScheduledExchange all_gather_of(std::span<const compress::FrameSize> payloads);
 
-/// `rows` rows of `width` fp32 values.
-compress::FrameSize rows_payload(Index rows, Index width);
+/// `rows` rows of `width` values.
+compress::FrameSize rows_payload(Index rows, Index width,
+                                 compress::RowFormat format = compress::RowFormat::fp32);
 
 /// One message with several payloads in it.
 compress::FrameSize operator+(const compress::FrameSize& a, const compress::FrameSize& b);

@@ -63,7 +63,9 @@ std::optional<std::string> broken_pair(const Point& point, std::span<const Captu
 }  // namespace
 
 bool is_exact(const RunSpec& spec, Index tokens) {
-  if (spec.devices == 1 || traits_of(spec.strategy).is_exact) return true;
+  if (spec.devices == 1) return true;
+  if (!spec.sends_rows_exactly()) return false;
+  if (traits_of(spec.strategy).is_exact) return true;
   if (spec.strategy != "prism") return false;
   const Index segments = segments_for(spec, tokens);
   const auto slices = partition(tokens, spec.devices, spec.partition, spec.partition_weights());

@@ -208,6 +208,7 @@ cost::Workload to_workload(const RunSpec& spec, const model::ModelConfig& config
           .weights = spec.partition_weights(),
           .segments = segments_for(spec, tokens),
           .scaling = spec.scaling,
+          .payload = spec.payload,
           .overlap = spec.overlap,
           .codewords = spec.codewords.value_or(0),
           .active_codewords = spec.active_codewords.value_or(0),

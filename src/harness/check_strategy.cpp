@@ -32,6 +32,8 @@ void check_concerns(const RunSpec& spec) {
   const StrategyTraits traits = traits_of(spec.strategy);
   require_concern(spec, spec.strategy == "prism", "only prism has segments",
                   {"segments", "compression-rate", "scaling"});
+  require_concern(spec, sends_rows(spec.strategy),
+                  "only voltage and prism send rows of activations as their method", {"payload"});
   require_concern(spec, traits.has_groups(), "only astra has groups of 16-bit indices",
                   {"groups", "index-bits"});
   require_concern(spec, traits.has_groups(), "only astra can replicate the class token",

@@ -54,6 +54,9 @@ void parse_value(std::string_view text, Convention& value) {
 void parse_value(std::string_view text, compress::Scaling& value) {
   value = compress::parse_scaling(text);
 }
+void parse_value(std::string_view text, compress::RowFormat& value) {
+  value = compress::parse_row_format(text);
+}
 void parse_value(std::string_view text, compress::IndexBits& value) {
   value = compress::parse_index_bits(text);
 }

@@ -38,6 +38,7 @@ void parse_value(std::string_view text, PartitionPolicy& value);
 void parse_value(std::string_view text, DType& value);
 void parse_value(std::string_view text, Convention& value);
 void parse_value(std::string_view text, compress::Scaling& value);
+void parse_value(std::string_view text, compress::RowFormat& value);
 void parse_value(std::string_view text, compress::IndexBits& value);
 void parse_value(std::string_view text, compress::Buffers& value);
 void parse_value(std::string_view text, strategy::ClassToken& value);

@@ -10,9 +10,9 @@ namespace thinwire::harness {
 namespace {
 
 /// Options that change an answer, in a completed spec. How fast devices are does not.
-constexpr std::array<std::string_view, 9> kAnswerOptions = {
-    "model",       "strategy", "devices",   "scaling",         "groups",
-    "class-token", "codebook", "codewords", "active-codewords"};
+constexpr std::array<std::string_view, 10> kAnswerOptions = {
+    "model",       "strategy", "devices",   "scaling",          "groups",
+    "class-token", "codebook", "codewords", "active-codewords", "payload"};
 
 /// L of a record, which names it or a compression rate; 0 without.
 Index recorded_segments(const Json& spec) {

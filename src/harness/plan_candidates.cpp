@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "plan_parts.hpp"
@@ -26,6 +27,7 @@ bool concerns(std::string_view option, std::string_view name, const StrategyTrai
     return std::ranges::find(options, option) != options.end();
   };
   if (is_one_of({"segments", "compression-rate", "scaling"})) return name == "prism";
+  if (option == "payload") return sends_rows(name);
   if (is_one_of({"groups", "index-bits", "class-token"})) return traits.has_groups();
   if (is_one_of({"level", "active-codewords"}))
     return traits.has_codebooks() && !traits.has_groups();
@@ -105,6 +107,8 @@ KeyValues distinction(const RunSpec& spec) {
   };
   const StrategyTraits traits = traits_of(spec.strategy);
   add("segments", spec.segments);
+  if (!spec.sends_rows_exactly())
+    options.emplace_back("payload", compress::to_string(spec.payload));
   if (traits.has_groups()) options.emplace_back("groups", fmt::format("{}", spec.groups));
   if (traits.has_codebooks() && !traits.has_groups()) add("level", spec.level);
   return options;
@@ -154,11 +158,11 @@ class Collector {
       spec.segments = segments_for(spec, tokens);
       spec.compression_rate.reset();
       // Several rates may mean the same number of segments.
-      if (!segments_.insert({spec.partition, *spec.segments}).second) return;
+      if (!segments_.insert({spec.partition, spec.payload, *spec.segments}).second) return;
     }
     Candidate candidate{.rates = rates_};
     candidate.entry.options = distinction(spec);
-    candidate.entry.is_exact = traits_of(spec.strategy).is_exact;
+    candidate.entry.is_exact = traits_of(spec.strategy).is_exact && spec.sends_rows_exactly();
     candidate.entry.spec = std::move(spec);
     candidates_.push_back(std::move(candidate));
   }
@@ -177,7 +181,7 @@ class Collector {
   const DeviceRates& rates_;
   const model::ModelConfig& config_;
   FingerprintCache fingerprints_;
-  std::set<std::pair<PartitionPolicy, Index>> segments_;
+  std::set<std::tuple<PartitionPolicy, compress::RowFormat, Index>> segments_;
   std::vector<Candidate> candidates_;
 };
 

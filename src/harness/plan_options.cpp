@@ -19,10 +19,10 @@ constexpr std::array<std::string_view, 16> kOfAllStrategies = {
     "latency",  "topology", "overhead",     "io"};
 
 /// And what narrows the choice.
-constexpr std::array<std::string_view, 14> kOfSome = {
+constexpr std::array<std::string_view, 15> kOfSome = {
     "strategy", "partition",        "segments",    "compression-rate", "scaling",
     "groups",   "index-bits",       "class-token", "codebook",         "codewords",
-    "level",    "active-codewords", "buffers",     "overlap"};
+    "level",    "active-codewords", "buffers",     "overlap",          "payload"};
 
 /// Options with a value a device.
 constexpr std::array<std::string_view, 6> kPerDevice = {

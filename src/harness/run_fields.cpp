@@ -6,7 +6,7 @@
 namespace thinwire::harness {
 namespace {
 
-enum class Recorded { no, yes, unless_default_in_id };
+enum class Recorded { no, yes, unless_default_in_id, unless_default };
 
 template <class Value>
 Field make_field(std::string_view name, std::string_view argument, std::string_view help,
@@ -17,7 +17,8 @@ Field make_field(std::string_view name, std::string_view argument, std::string_v
       .help = help,
       .expansion = expansion,
       .is_recorded = recorded != Recorded::no,
-      .is_in_id_by_default = recorded != Recorded::unless_default_in_id,
+      .is_in_id_by_default = recorded == Recorded::no || recorded == Recorded::yes,
+      .is_recorded_by_default = recorded != Recorded::unless_default,
       .is_of_data = false,
       .assign = [member](RunSpec& spec, std::string_view text) { parse_value(text, spec.*member); },
       .to_json = [member](const RunSpec& spec) { return value_json(spec.*member); }};
@@ -41,6 +42,13 @@ template <class Value>
 Field make_new_field(std::string_view name, std::string_view argument, std::string_view help,
                      Value RunSpec::*member, Expansion expansion) {
   return make_field(name, argument, help, member, expansion, Recorded::unless_default_in_id);
+}
+
+/// One that a record names only where it is used.
+template <class Value>
+Field make_extra_field(std::string_view name, std::string_view argument, std::string_view help,
+                       Value RunSpec::*member, Expansion expansion) {
+  return make_field(name, argument, help, member, expansion, Recorded::unless_default);
 }
 
 /// One of `eval` alone.
@@ -112,6 +120,10 @@ std::vector<Field> strategy_fields() {
                  &RunSpec::compression_rate, numbers),
       make_field("scaling", "on|off|duplicate", "prism: how a mean counts in the softmax",
                  &RunSpec::scaling, names),
+      make_extra_field("payload", "fp32|fp16|bf16|int8",
+                       "voltage, prism: how rows are sent; int8 with an fp32 scale a row. All but "
+                       "fp32 change the answer",
+                       &RunSpec::payload, names),
       make_new_field("groups", "G", "astra: codebooks a row, each for D / G columns",
                      &RunSpec::groups, numbers),
       make_new_field("index-bits", "16|packed", "astra: bits of an index on the wire",

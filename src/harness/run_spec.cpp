@@ -186,6 +186,7 @@ Json to_json(const RunSpec& spec) {
   for (const Field& field : run_fields()) {
     if (!field.is_recorded || (field.is_of_data && spec.data.empty())) continue;
     Json value = field.to_json(completed);
+    if (!field.is_recorded_by_default && value == field.to_json(RunSpec{})) continue;
     const bool is_absent = (value.is_string() && value.get<std::string>().empty()) ||
                            (value.is_array() && value.empty());
     object[std::string(field.name)] = is_absent ? Json(nullptr) : std::move(value);

@@ -11,14 +11,14 @@ using compress::Scaling;
 
 }  // namespace
 
-PrismExchange::Room PrismExchange::room_for(const StrategyOptions& options,
-                                            std::span<const Layout> layouts) {
-  Room room;
+PrismExchange::MeansRoom PrismExchange::room_for(const StrategyOptions& options,
+                                                 std::span<const Layout> layouts) {
+  MeansRoom room;
   for (const Layout& layout : layouts) {
     const Index segments = segments_for(options, layout.tokens(), layout.devices());
     for (const Slice& slice : layout.slices) compress::segment_lengths(slice.size, segments);
     const bool repeats = options.scaling == Scaling::duplicate;
-    room.means = std::max(room.means, segments);
+    room.published = std::max(room.published, segments);
     room.received = std::max(room.received, layout.devices() * segments);
     room.repeated = std::max(room.repeated, repeats ? layout.tokens() : 0);
     room.remote =
@@ -37,11 +37,11 @@ PrismExchange::PrismExchange(const model::Model& model, const DeviceRole& role,
     : PrismExchange(model, role, options, room_for(options, layouts)) {}
 
 PrismExchange::PrismExchange(const model::Model& model, const DeviceRole& role,
-                             const StrategyOptions& options, const Room& room)
-    : RowExchange(model, role, room.received, room.remote), options_(options) {
+                             const StrategyOptions& options, const MeansRoom& room)
+    : RowExchange(model, role, options.payload, room), options_(options) {
   const Index columns = std::max(room.received, room.repeated);
   table_.reserve(static_cast<std::size_t>(room.received));
-  means_ = Matrix<float>(room.means, model.config().hidden, role.memory);
+  means_ = Matrix<float>(room.published, model.config().hidden, role.memory);
   repeated_ = Matrix<float>(room.repeated, model.config().hidden, role.memory);
   log_counts_ = Matrix<float>(1, columns, role.memory);
   last_ = Matrix<std::int32_t>(1, columns, role.memory);
@@ -97,9 +97,12 @@ void PrismExchange::describe_column(Index column, const Segment& segment, float 
 fabric::Payload PrismExchange::encode(Index exchange, MatrixView<const float> rows,
                                       fabric::Fabric& fabric) {
   const MatrixView<float> means = means_.first(segments_);
-  fabric.compute({"segment means", static_cast<int>(exchange)},
-                 [&](Operations&) { compress::segment_means(rows, real_, means); });
-  return {.bytes = std::as_bytes(means.elements())};
+  fabric::Payload payload;
+  fabric.compute({"segment means", static_cast<int>(exchange)}, [&](Operations&) {
+    compress::segment_means(rows, real_, means);
+    payload.bytes = payload_of(means);
+  });
+  return payload;
 }
 
 RowExchange::Columns PrismExchange::columns() {

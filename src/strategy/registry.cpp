@@ -36,7 +36,7 @@ std::unique_ptr<Strategy> make_single(const model::Model& model, const StrategyO
 std::unique_ptr<Strategy> make_voltage(const model::Model& model, const StrategyOptions& options,
                                        const DeviceRole& role) {
   return make_member(model, options, role, {.make_exchange = [&](auto layouts) {
-                       return std::make_unique<VoltageExchange>(model, role, layouts);
+                       return std::make_unique<VoltageExchange>(model, role, options, layouts);
                      }});
 }
 

@@ -113,6 +113,22 @@ TEST(ActivationsMemory, DuplicatingAddsTheRepeatedRowsAndTheirColumns) {
   EXPECT_EQ(repeated - scaled, 4 * (7 * 4 + 2 * (7 - 4) + 2 * (8 + 1 + 1 + 32)));
 }
 
+TEST(ActivationsMemory, ReducedPayloadsAreHeldBesideTheRows) {
+  for (const auto& [payload, row_bytes] :
+       {std::pair{compress::RowFormat::fp16, 2 * 4}, {compress::RowFormat::int8, 4 + 4}}) {
+    Workload voltage = make_tiny(tiny_vit(), "voltage", 2);
+    Workload prism = make_tiny(tiny_bert(), "prism", 2, 2);
+    const auto grows = [&, &payload = payload](Workload& workload) {
+      const std::int64_t fp32 = predict(workload).memory[0].activations;
+      workload.payload = payload;
+      return predict(workload).memory[0].activations - fp32;
+    };
+
+    EXPECT_EQ(grows(voltage), (2 + 5) * row_bytes);  // n = 2 sent, N = 5 received
+    EXPECT_EQ(grows(prism), (2 + 4) * row_bytes);    // L = 2 sent, P L = 4 received
+  }
+}
+
 TEST(ActivationsMemory, MeanPoolingCollectsSumsOnDeviceZero) {
   model::ModelConfig model = tiny_bert();
   const Prediction pooler = predict(make_tiny(model, "voltage", 3));

@@ -245,6 +245,33 @@ TEST(Predict, PrismSendsItsMeansOnceABlock) {
   EXPECT_EQ(prediction.exchanges[5].bytes, std::vector<std::int64_t>(3, 8 * 768 * 4));
 }
 
+TEST(Predict, ReducedPayloadsChangeBitsAndNothingElseOfTheWork) {
+  using compress::RowFormat;
+  for (const char* strategy : {"voltage", "prism"}) {
+    Workload workload = make_workload("gpt2", strategy, 3, 8);
+    const Prediction fp32 = predict(workload);
+    for (const auto& [payload, row_bits] : {std::pair{RowFormat::fp16, 16 * 768},
+                                            {RowFormat::bf16, 16 * 768},
+                                            {RowFormat::int8, 8 * 768 + 32}}) {
+      SCOPED_TRACE(testing::Message() << strategy << " " << to_string(payload));
+      workload.payload = payload;
+
+      const Prediction reduced = predict(workload);
+
+      for (std::size_t p = 0; p < 3; ++p) {
+        EXPECT_EQ(reduced.payload_bits[p], fp32.payload_bits[p] / (32 * 768) * row_bits);
+        EXPECT_EQ(reduced.wire_bytes[p], reduced.payload_bits[p] / 8);
+        EXPECT_EQ(reduced.header_bits[p], 0);
+      }
+      EXPECT_EQ(reduced.device_operations, fp32.device_operations);
+      EXPECT_EQ(reduced.pdplc_tokens, fp32.pdplc_tokens);
+      const double rate = 32.0 * 768 / row_bits;
+      EXPECT_NEAR(reduced.compression_rate, rate * fp32.compression_rate, 1e-12);
+      EXPECT_NEAR(reduced.nominal_bits_per_inference, fp32.nominal_bits_per_inference / rate, 1e-6);
+    }
+  }
+}
+
 TEST(Predict, MeanPoolingGathersPartialSumsAfterTheLastBlock) {
   const Prediction prediction = predict(mean_pooling("prism", 3, 9));
 

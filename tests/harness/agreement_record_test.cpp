@@ -140,6 +140,13 @@ TEST(IsExact, OfStrategiesAndSizes) {
   EXPECT_FALSE(exact(prism, 13));  // the last device has five tokens
   EXPECT_FALSE(exact(prism, 24));
   EXPECT_TRUE(exact({{"strategy", "prism"}, {"devices", "3"}, {"compression-rate", "1"}}, 12));
+  for (const char* payload : {"fp16", "bf16", "int8"}) {
+    EXPECT_FALSE(exact({{"strategy", "voltage"}, {"devices", "3"}, {"payload", payload}}, 12));
+    EXPECT_TRUE(exact({{"strategy", "voltage"}, {"devices", "1"}, {"payload", payload}}, 12));
+    KeyValues reduced = prism;
+    reduced.emplace_back("payload", payload);
+    EXPECT_FALSE(exact(reduced, 12));
+  }
 }
 
 }  // namespace

@@ -147,6 +147,41 @@ TEST(Plan, TakesAccuracyFromRecords) {
       mentions(find(make_plan(floor), "prism").excluded, {"0.75", "above --min-accuracy=0.7"}));
 }
 
+TEST(Plan, ReducesPayloadsOnlyWhereAskedTo) {
+  for (const PlanEntry& entry : make_plan(request({kFew, kOneRate, kOneLevel})).entries)
+    EXPECT_EQ(entry.spec.payload, compress::RowFormat::fp32);
+
+  const Plan plan = make_plan(request(
+      {{"strategy", "single,voltage,prism"}, {"segments", "10"}, {"payload", "fp32,int8"}}));
+
+  EXPECT_EQ(plan.entries.size(), 5U);
+  for (const char* strategy : {"voltage", "prism"}) {
+    std::vector<const PlanEntry*> found;
+    for (const PlanEntry& entry : plan.entries)
+      if (entry.spec.strategy == strategy) found.push_back(&entry);
+    ASSERT_EQ(found.size(), 2U) << strategy;
+    const auto& [int8, fp32] = std::pair(found[0], found[1]);  // fewer bits are faster here
+    EXPECT_EQ(int8->spec.payload, compress::RowFormat::int8);
+    EXPECT_EQ(int8->options.back(), (KeyValues::value_type{"payload", "int8"}));
+    EXPECT_FALSE(int8->is_exact);
+    EXPECT_EQ(fp32->is_exact, strategy == std::string_view("voltage"));
+    EXPECT_LT(3 * int8->bits, fp32->bits);
+  }
+}
+
+TEST(Plan, TellsRecordsOfReducedPayloadsFromOthers) {
+  Json record{{"status", "ok"}, {"spec", nullptr}};
+  record["spec"] = to_json(make_run_spec(
+      {{"strategy", "prism"}, {"devices", "3"}, {"segments", "10"}, {"payload", "int8"}}));
+  record["accuracy"] = {{"metric", "top-1"}, {"value", 0.75}};
+  PlanRequest known =
+      request({{"strategy", "prism"}, {"segments", "10"}, {"payload", "fp32,int8"}});
+  known.records = {record};
+
+  for (const PlanEntry& entry : make_plan(known).entries)
+    EXPECT_EQ(entry.accuracy.has_value(), entry.spec.payload == compress::RowFormat::int8);
+}
+
 TEST(Plan, CountsRightAnswersWhereNoAccuracyIsRecorded) {
   const KeyValues prism{{"strategy", "prism"}, {"devices", "3"}, {"segments", "10"}};
   Json record{{"status", "ok"}, {"spec", to_json(make_run_spec(prism))}, {"accuracy", nullptr}};

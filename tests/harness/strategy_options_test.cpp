@@ -46,6 +46,8 @@ TEST(StrategyOptions, AreRefusedWhereNothingReadsThem) {
            Case{of("astra", {{"buffers", "hidden"}}), "--buffers=hidden"},
            Case{of("tensor", {{"overlap", "on"}}), "--overlap=on"},
            Case{of("voltage", {{"micro-batches", "4"}}), "only pipeline"},
+           Case{of("trace-nb", {{"payload", "int8"}}), "only voltage and prism"},
+           Case{of("tensor", {{"payload", "fp16"}}), "--payload=fp16"},
            Case{of("voltage", {{"collect", "all"}}), "--io=terminal"},
        })
     EXPECT_TRUE(mentions(refusal(given), {expected}));
@@ -66,6 +68,7 @@ TEST(StrategyOptions, HaveValuesThatMakeSense) {
            Case{of("trace-b", {{"overlap", "maybe"}}), {"--overlap=maybe", "on or off"}},
            Case{of("pipeline", {{"micro-batches", "0"}}), {"--micro-batches=0"}},
            Case{of("voltage", {{"io", "remote"}}), {"--io=remote", "terminal"}},
+           Case{of("voltage", {{"payload", "int4"}}), {"--payload=int4", "int8"}},
        }) {
     const std::string message = refusal(given);
     for (const std::string& fragment : expected)
@@ -129,10 +132,17 @@ TEST(StrategyOptions, AreRecordedAsTheyAre) {
     EXPECT_TRUE(voltage[key].is_null()) << key;
 }
 
+TEST(StrategyOptions, PayloadsAreNamedWhereTheyAreReduced) {
+  EXPECT_EQ(to_json(make_run_spec(of("voltage", {{"payload", "int8"}})))["payload"], "int8");
+  EXPECT_FALSE(to_json(make_run_spec(of("voltage"))).contains("payload"));
+  EXPECT_FALSE(to_json(make_run_spec(of("voltage", {{"payload", "fp32"}}))).contains("payload"));
+}
+
 TEST(StrategyOptions, AreReadBackFromARecord) {
   for (const KeyValues& given :
        {of("trace-b", {{"level", "2"}, {"buffers", "hidden"}, {"overlap", "off"}}),
         of("astra", {{"groups", "16"}, {"index-bits", "packed"}, {"class-token", "replicated"}}),
+        of("voltage", {{"payload", "bf16"}}),
         of("pipeline", {{"micro-batches", "4"}, {"io", "terminal"}})}) {
     const Json json = to_json(make_run_spec(given));
 
@@ -151,6 +161,7 @@ TEST(StrategyOptions, IdentifyAPointByWhatTheyMean) {
           of("trace-b",
              {{"codewords", "1024"}, {"level", "4"}, {"overlap", "on"}, {"codebook", "random"}})));
   EXPECT_EQ(id_of(of("voltage")), id_of(of("voltage", {{"overlap", "off"}})));
+  EXPECT_EQ(id_of(of("voltage")), id_of(of("voltage", {{"payload", "fp32"}})));
   std::set<std::string> ids;
   const std::vector<KeyValues> different{of("trace-b"),
                                          of("trace-b", {{"level", "1"}}),
@@ -160,6 +171,8 @@ TEST(StrategyOptions, IdentifyAPointByWhatTheyMean) {
                                          of("trace-b", {{"io", "terminal"}}),
                                          of("voltage"),
                                          of("voltage", {{"overlap", "on"}}),
+                                         of("voltage", {{"payload", "fp16"}}),
+                                         of("voltage", {{"payload", "int8"}}),
                                          of("voltage", {{"io", "terminal"}})};
   for (const KeyValues& given : different) ids.insert(id_of(given));
   EXPECT_EQ(ids.size(), different.size());

@@ -46,6 +46,8 @@ TEST_P(SteadyState, TakesNothingFromTheHeap) {
   EXPECT_EQ(allocations_of("single", 1, {}), 0);
   EXPECT_EQ(allocations_of("voltage", 3, {}), 0);
   EXPECT_EQ(allocations_of("prism", 3, {.segments = 2}), 0);
+  EXPECT_EQ(allocations_of("voltage", 3, {.payload = compress::RowFormat::int8}), 0);
+  EXPECT_EQ(allocations_of("prism", 3, {.segments = 2, .payload = compress::RowFormat::fp16}), 0);
   EXPECT_EQ(allocations_of("tensor", 3, {}), 0);
   EXPECT_EQ(allocations_of("pipeline", 3, {.micro_batches = 2}), 0);
 }

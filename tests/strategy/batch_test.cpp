@@ -216,6 +216,14 @@ TEST_P(Batches, OfAnUnevenPartitionAnswerAsOneByOne) {
       {"voltage", 3, {.partition = PartitionPolicy::weighted, .weights = {1, 3, 2}}});
 }
 
+TEST_P(Batches, OfReducedPayloadsAnswerAsOneByOne) {
+  const Batch batch(model_, mixed_inputs(model_.config(), 23));
+
+  for (const compress::RowFormat payload : {compress::RowFormat::bf16, compress::RowFormat::int8})
+    for (const char* strategy : {"voltage", "prism"})
+      batch.expect_as_one_by_one({strategy, 3, {.segments = 2, .payload = payload}});
+}
+
 TEST_P(Batches, WithATerminalAnswerAsOneByOne) {
   const Batch batch(model_, mixed_inputs(model_.config(), 23));
 

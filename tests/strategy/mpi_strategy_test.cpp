@@ -61,6 +61,14 @@ TEST_P(OverMpi, StrategiesDoWhatTheyDoOverThreads) {
   expect_same_as_threads("prism", {.segments = 1});
 }
 
+TEST_P(OverMpi, ReducedPayloadsDoWhatTheyDoOverThreads) {
+  using compress::RowFormat;
+  for (const RowFormat payload : {RowFormat::fp16, RowFormat::bf16, RowFormat::int8}) {
+    expect_same_as_threads("voltage", {.payload = payload});
+    expect_same_as_threads("prism", {.segments = 1, .payload = payload});
+  }
+}
+
 TEST_P(OverMpi, StrategiesThatSendIndicesDoWhatTheyDoOverThreads) {
   for (const char* strategy : {"astra", "trace-b", "trace-nb", "trace-2a", "trace-1b"}) {
     const compress::CodebookSet codebooks =

@@ -26,9 +26,9 @@ inline testing::Message describe(const Setting& setting) {
   const strategy::StrategyOptions& options = setting.options;
   testing::Message text;
   text << setting.strategy << " P=" << setting.devices << " L=" << options.segments << " "
-       << compress::to_string(options.scaling) << " level=" << options.level
-       << " buffers=" << compress::to_string(setting.buffers) << " G=" << setting.groups
-       << " bits=" << compress::to_string(options.index_bits)
+       << compress::to_string(options.scaling) << " " << compress::to_string(options.payload)
+       << " level=" << options.level << " buffers=" << compress::to_string(setting.buffers)
+       << " G=" << setting.groups << " bits=" << compress::to_string(options.index_bits)
        << " class-token=" << strategy::to_string(options.class_token)
        << " M=" << options.micro_batches;
   if (options.overlap) text << " overlap=" << *options.overlap;
@@ -59,6 +59,7 @@ inline cost::Workload workload_of(const model::Model& model, const Setting& sett
       .weights = options.weights,
       .segments = options.segments,
       .scaling = options.scaling,
+      .payload = options.payload,
       .overlap = options.overlap,
       .groups = setting.groups,
       .index_bits = options.index_bits,

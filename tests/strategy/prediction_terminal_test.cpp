@@ -81,6 +81,13 @@ TEST_P(TerminalPrediction, OfTheSequenceParallelFamilyEqualsTheRun) {
       expect_run_equals_prediction({strategy, devices, {.segments = 1}});
 }
 
+TEST_P(TerminalPrediction, OfReducedPayloadsEqualsTheRun) {
+  using compress::RowFormat;
+  for (const RowFormat payload : {RowFormat::fp16, RowFormat::bf16, RowFormat::int8})
+    for (const char* strategy : {"voltage", "prism"})
+      expect_run_equals_prediction({strategy, 3, {.segments = 2, .payload = payload}});
+}
+
 TEST_P(TerminalPrediction, OfSplitBlocksEqualsTheRun) {
   for (const int devices : {1, 2, 3}) {
     expect_run_equals_prediction({"tensor", devices});

@@ -6,6 +6,7 @@ namespace thinwire {
 namespace {
 
 using compress::Buffers;
+using compress::RowFormat;
 using compress::Scaling;
 using strategy::StrategyOptions;
 using test::Setting;
@@ -69,6 +70,21 @@ TEST_P(Prediction, OfPrismVariantsEqualsTheRun) {
     for (const Scaling scaling : {Scaling::off, Scaling::duplicate})
       expect_run_equals_prediction({"prism", devices, {.segments = 1, .scaling = scaling}});
   expect_run_equals_prediction({"prism", 2, {.segments = 3}});
+}
+
+TEST_P(Prediction, OfReducedPayloadsEqualsTheRun) {
+  const StrategyOptions weighted{.partition = PartitionPolicy::weighted, .weights = {1, 3, 2}};
+  for (const RowFormat payload : {RowFormat::fp16, RowFormat::bf16, RowFormat::int8}) {
+    for (const int devices : kDevices)
+      for (const char* strategy : {"voltage", "prism"})
+        expect_run_equals_prediction({strategy, devices, {.segments = 1, .payload = payload}});
+    StrategyOptions uneven = weighted;
+    uneven.payload = payload;
+    expect_run_equals_prediction({"voltage", 3, uneven});
+    expect_run_equals_prediction({"voltage", 2, {.payload = payload, .overlap = true}});
+    expect_run_equals_prediction(
+        {"prism", 3, {.segments = 2, .scaling = Scaling::duplicate, .payload = payload}});
+  }
 }
 
 TEST_P(Prediction, OfAstraVariantsEqualsTheRun) {

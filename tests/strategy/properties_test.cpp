@@ -7,6 +7,7 @@
 namespace thinwire {
 namespace {
 
+using compress::RowFormat;
 using compress::Scaling;
 using strategy::StrategyOptions;
 using test::PassResult;
@@ -102,7 +103,9 @@ TEST(Causality, ALaterTokenLeavesEarlierLogitsAlone) {
   for (const auto& [name, options] :
        {std::pair{"voltage", StrategyOptions{}},
         {"prism", StrategyOptions{.segments = 2}},
-        {"prism", StrategyOptions{.segments = 2, .scaling = Scaling::duplicate}}}) {
+        {"prism", StrategyOptions{.segments = 2, .scaling = Scaling::duplicate}},
+        {"voltage", StrategyOptions{.payload = RowFormat::int8}},
+        {"prism", StrategyOptions{.segments = 2, .payload = RowFormat::int8}}}) {
     SCOPED_TRACE(name);
     const PassResult before = run_pass(model, name, 3, options, input);
     const PassResult after = run_pass(model, name, 3, options, changed);
@@ -126,7 +129,10 @@ TEST(Padding, PaddedTokensChangeNothingForRealOnes) {
   for (std::size_t t = 10; t < 24; ++t) other.ids[t] = static_cast<std::int32_t>(t);
 
   for (const auto& [name, options] :
-       {std::pair{"voltage", StrategyOptions{}}, {"prism", StrategyOptions{.segments = 2}}}) {
+       {std::pair{"voltage", StrategyOptions{}},
+        {"prism", StrategyOptions{.segments = 2}},
+        {"voltage", StrategyOptions{.payload = RowFormat::int8}},
+        {"prism", StrategyOptions{.segments = 2, .payload = RowFormat::int8}}}) {
     SCOPED_TRACE(name);
     const PassResult a = run_pass(model, name, 4, options, input);
     const PassResult b = run_pass(model, name, 4, options, other);
@@ -141,7 +147,8 @@ TEST(Lengths, AWorkspaceForLongSequencesServesShortOnes) {
   for (const auto& [name, options] :
        {std::pair{"voltage", StrategyOptions{}},
         {"prism", StrategyOptions{.compression_rate = 2}},
-        {"prism", StrategyOptions{.compression_rate = 2, .scaling = Scaling::duplicate}}}) {
+        {"prism", StrategyOptions{.compression_rate = 2, .scaling = Scaling::duplicate}},
+        {"voltage", StrategyOptions{.payload = RowFormat::fp16}}}) {
     SCOPED_TRACE(name);
     const PassResult alone = run_pass(model, name, 3, options, input);
 

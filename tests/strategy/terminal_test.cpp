@@ -86,6 +86,8 @@ TEST_P(WithTerminal, TheAnswerIsThatOfReplicatedInput) {
   for (const int devices : {1, 2, 3}) {
     expect_same_answer("voltage", devices, {});
     expect_same_answer("prism", devices, {.segments = 1});
+    for (const char* strategy : {"voltage", "prism"})  // whose payloads the terminal makes
+      expect_same_answer(strategy, devices, {.segments = 1, .payload = compress::RowFormat::int8});
     expect_same_answer("tensor", devices, {});
     expect_same_answer("pipeline", devices, {});
     for (const strategy::StrategyEntry& entry : strategy::strategies()) {
@@ -118,6 +120,15 @@ TEST_P(WithTerminal, TheTerminalSendsIndexRowsAndPeersPayloads) {
   const fabric::Traffic& sent = result.iterations.back().traffic;
   EXPECT_EQ(sent.header_bits, 2 * 32);
   EXPECT_EQ(sent.payload_bits, 2 * 32 * tokens * hidden);
+}
+
+TEST_P(WithTerminal, PayloadsAreReducedAndADevicesOwnRowsAreNot) {
+  const Index tokens = input_.tokens(model_.config()), hidden = model_.config().hidden;
+  const TerminalResult result =
+      run_with_terminal(model_, "voltage", 2, {.payload = compress::RowFormat::int8}, input_);
+
+  EXPECT_EQ(result.iterations.back().traffic.payload_bits,
+            32 * tokens * hidden + tokens * (32 + 8 * hidden));
 }
 
 TEST_P(WithTerminal, EveryDeviceIsDistributedToBeforeItHasComputed) {

@@ -147,5 +147,28 @@ TEST(Bfloat16, NarrowingRoundsToNearestTiesToEven) {
   EXPECT_TRUE(std::isnan(bfloat16_to_float(narrow(0x7f800001))));
 }
 
+TEST(Bfloat16, ManyAreConvertedAsOneByOneOnOddSizesAndAlignments) {
+  std::vector<std::byte> bytes(2 * 65536 + 1);
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<std::byte>((i * 2654435761U) >> 13);
+  for (const std::size_t count : {0, 1, 3, 31, 33, 65536})
+    for (const std::size_t shift : {0, 1}) {
+      std::vector<float> widened(count), values(count);
+      for (std::size_t i = 0; i < count; ++i)  // every exponent, infinities and NaN among them
+        values[i] = std::bit_cast<float>(static_cast<std::uint32_t>(i * 2654435761U));
+      std::vector<std::uint16_t> narrowed(count);
+
+      bfloat16s_to_floats(std::span(bytes).subspan(shift, 2 * count), widened);
+      floats_to_bfloat16s(values, narrowed);
+
+      for (std::size_t i = 0; i < count; ++i) {
+        const auto low = std::to_integer<unsigned>(bytes[shift + 2 * i]);
+        const auto high = std::to_integer<unsigned>(bytes[shift + 2 * i + 1]);
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(widened[i]), (low | high << 8) << 16) << i;
+        ASSERT_EQ(narrowed[i], float_to_bfloat16(values[i])) << i;
+      }
+    }
+}
+
 }  // namespace
 }  // namespace thinwire

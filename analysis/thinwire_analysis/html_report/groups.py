@@ -15,6 +15,7 @@ SAID_ELSEWHERE = {
     "model", "tokens", "strategy", "devices", "rate", "latency", "topology", "clock", "io",
     "iterations", "warmup", "timeout", "repeat", "seed", "sample", "input", "convention",
     "model_fingerprint", "device_gflops", "compression_rate", "segments", "groups", "index_bits",
+    "payload",
 }  # fmt: skip
 SAID_BY_LABEL = {"trace-b": {"active_codewords", "codewords", "level"}}
 SAME_SAMPLES = {"data", "data_fingerprint", "samples", "metric", "agreement", "level", "codewords"}

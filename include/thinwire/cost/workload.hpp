@@ -8,6 +8,7 @@
 #include "thinwire/base/operations.hpp"
 #include "thinwire/base/partition.hpp"
 #include "thinwire/compress/index_coding.hpp"
+#include "thinwire/compress/row_format.hpp"
 #include "thinwire/compress/segments.hpp"
 #include "thinwire/model/model_config.hpp"
 
@@ -25,6 +26,7 @@ struct Workload {
   std::vector<double> weights;  ///< for PartitionPolicy::weighted
   Index segments = 0;           ///< L, prism
   compress::Scaling scaling = compress::Scaling::on;
+  compress::RowFormat payload = compress::RowFormat::fp32;  ///< voltage, prism
   std::optional<bool> overlap;  ///< nothing: on for trace, off for the others
   Index codewords = 0;          ///< K, astra and trace
   Index active_codewords = 0;   ///< K_m of the level in use; 0: K

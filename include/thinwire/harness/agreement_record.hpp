@@ -8,7 +8,8 @@
 namespace thinwire::harness {
 
 /// Whether `spec` computes the single device's answer for sequences of `tokens` (N), but for
-/// rounding: one device; an exact strategy; prism with a segment a row on every device (METHODS 8).
+/// rounding: one device; with payloads of fp32 an exact strategy, or prism with a segment a row on
+/// every device (METHODS 8).
 /// A codebook that happens to hold every row cannot be told and counts as inexact.
 bool is_exact(const RunSpec& spec, Index tokens);
 

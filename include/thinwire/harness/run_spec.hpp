@@ -14,6 +14,7 @@
 #include "thinwire/base/partition.hpp"
 #include "thinwire/base/units.hpp"
 #include "thinwire/compress/index_coding.hpp"
+#include "thinwire/compress/row_format.hpp"
 #include "thinwire/compress/segments.hpp"
 #include "thinwire/cost/energy.hpp"
 #include "thinwire/fabric/fabric.hpp"
@@ -47,6 +48,7 @@ struct RunSpec {
   std::optional<Index> segments;      ///< L, prism
   std::optional<double> compression_rate;  ///< requested CR, prism, instead of L
   compress::Scaling scaling = compress::Scaling::on;
+  compress::RowFormat payload = compress::RowFormat::fp32;               ///< voltage, prism
   Index groups = 1;                                                      ///< G, astra
   compress::IndexBits index_bits = compress::IndexBits::wide;            ///< astra
   strategy::ClassToken class_token = strategy::ClassToken::partitioned;  ///< astra
@@ -90,6 +92,8 @@ struct RunSpec {
   std::vector<double> slowness_per_device() const;
   std::vector<double> flops_per_s_per_device() const;  ///< empty when unknown
   std::vector<Bytes> memory_per_device() const;        ///< empty when unlimited
+  /// Whether rows arrive as they were sent, which an exact strategy is exact by.
+  bool sends_rows_exactly() const { return payload == compress::RowFormat::fp32; }
   /// What PartitionPolicy::weighted goes by: device rates (1 when unknown) over slowness.
   std::vector<double> speed_per_device() const;
   /// Weights of the partition: speeds, or the rows of partition=auto (speeds as long as they are
@@ -124,6 +128,8 @@ struct Field {
   bool is_recorded;  ///< false for what concerns only this machine
   /// Left out of spec_id while it has its default, so that ids outlive the coming of an option.
   bool is_in_id_by_default;
+  /// Left out of a record's spec while it has its default: nothing of what is in it happened.
+  bool is_recorded_by_default;
   bool is_of_data;  ///< concerns the evaluation of a data set alone, not single runs
   std::function<void(RunSpec&, std::string_view)> assign;  ///< throws InputError with the reason
   std::function<Json(const RunSpec&)> to_json;             ///< null when not given

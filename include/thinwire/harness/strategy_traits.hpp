@@ -20,6 +20,13 @@ struct StrategyTraits {
   bool has_buffers() const { return codebooks && codebooks->buffers != compress::Buffers::off; }
 };
 
+/// Whether a strategy's method is to send rows of activations (voltage, prism), whose format is
+/// open. What others send of the kind, sums of tensor, hand-overs of pipeline and raw rows of
+/// exchange 0, is fp32.
+constexpr bool sends_rows(std::string_view strategy) {
+  return strategy == "voltage" || strategy == "prism";
+}
+
 /// Throws InputError with the known names.
 StrategyTraits traits_of(std::string_view strategy);
 

@@ -21,16 +21,13 @@ class PrismExchange final : public RowExchange {
                          fabric::Fabric& fabric) override;
 
  private:
-  /// The largest that any layout needs.
-  struct Room {
-    Index means = 0;     ///< L
-    Index received = 0;  ///< P * L
+  /// published: L   received: P * L
+  struct MeansRoom : Room {
     Index repeated = 0;  ///< N, for Scaling::duplicate
-    Index remote = 0;    ///< rows that K and V are projected from, beside the local ones
   };
-  static Room room_for(const StrategyOptions& options, std::span<const Layout> layouts);
+  static MeansRoom room_for(const StrategyOptions& options, std::span<const Layout> layouts);
   PrismExchange(const model::Model& model, const DeviceRole& role, const StrategyOptions& options,
-                const Room& room);
+                const MeansRoom& room);
 
   /// One segment of one device, as its receivers see it.
   struct Segment {
@@ -51,7 +48,7 @@ class PrismExchange final : public RowExchange {
   std::vector<Segment> table_;          ///< [P * L], device after device
   Slice local_;                         ///< the columns that stand for this device
   std::span<const std::uint8_t> real_;  ///< of the local rows; empty: all real
-  Matrix<float> means_;                 ///< [L, hidden], what this device sends
+  Matrix<float> means_;                 ///< [L, hidden], of this device
   Matrix<float> repeated_;              ///< [N, hidden] for Scaling::duplicate
   Matrix<float> log_counts_;            ///< [1, columns]
   Matrix<std::int32_t> last_;           ///< [1, columns]

@@ -1,15 +1,22 @@
 #pragma once
+#include "thinwire/compress/row_format.hpp"
 #include "thinwire/strategy/exchange.hpp"
 
 namespace thinwire::strategy {
 
 /// The methods that publish block outputs as rows from which a receiver projects K and V itself:
-/// voltage (the rows), prism (their means).
+/// voltage (the rows), prism (their means). In another format than fp32 the peers' rows are read
+/// back before K and V are projected from them; a device's own are never coded for itself.
 class RowExchange : public Exchange {
  public:
-  /// Room for `received_rows` rows of all devices together.
-  RowExchange(const model::Model& model, const DeviceRole& role, Index received_rows,
-              Index max_remote_rows);
+  /// The most rows that any layout needs room for.
+  struct Room {
+    Index published = 0;  ///< by this device
+    Index received = 0;   ///< of all devices together
+    Index remote = 0;     ///< that K and V are projected from, beside the local ones
+  };
+  RowExchange(const model::Model& model, const DeviceRole& role, compress::RowFormat payload,
+              const Room& room);
 
   void begin(const Layout& layout, const model::ModelInput& input, Observer* observer) final;
   std::int64_t payload_bytes(Index exchange, int device) const final;
@@ -33,15 +40,25 @@ class RowExchange : public Exchange {
   virtual Index published_rows(int device) const = 0;
   virtual Columns columns() = 0;
 
+  const Layout& layout() const { return *layout_; }
   MatrixView<const float> received(Index rows) const { return received_.first(rows); }
+  bool is_coded() const { return payload_ != compress::RowFormat::fp32; }
+  /// `rows` as they are sent: themselves, or coded into room that lasts until the next call. The
+  /// work of it is a compute call's.
+  std::span<const std::byte> payload_of(MatrixView<const float> rows);
 
  private:
+  void restore(const fabric::Delivery& arrived);
   void append(Index layer, const Columns& columns, Slice rows, ops::KvContext& context,
               Operations& counted);
 
   const model::Model& model_;
-  Matrix<float> received_;  ///< [received_rows, hidden], all devices' payloads
-  Matrix<float> normed_;    ///< [remote rows, hidden], empty for post-norm models
+  const Layout* layout_ = nullptr;  ///< of the pass
+  compress::RowFormat payload_;
+  Matrix<float> received_;        ///< [received, hidden], all devices' rows
+  Matrix<std::byte> sent_coded_;  ///< [published, row_bytes]; none of both for fp32
+  Matrix<std::byte> coded_;       ///< [received, row_bytes], all devices' payloads
+  Matrix<float> normed_;          ///< [remote, hidden], empty for post-norm models
 };
 
 }  // namespace thinwire::strategy

@@ -10,6 +10,7 @@
 
 #include "thinwire/base/partition.hpp"
 #include "thinwire/compress/codebook_set.hpp"
+#include "thinwire/compress/row_format.hpp"
 #include "thinwire/compress/segments.hpp"
 #include "thinwire/fabric/fabric.hpp"
 #include "thinwire/model/model.hpp"
@@ -43,6 +44,8 @@ struct StrategyOptions {
   Index segments = 0;           ///< L (prism); 0: from compression_rate
   double compression_rate = 0;  ///< requested CR (prism), when segments = 0
   compress::Scaling scaling = compress::Scaling::on;
+  compress::RowFormat payload =
+      compress::RowFormat::fp32;  ///< of rows on the wire (voltage, prism)
   /// Publish, go on with local work and wait when the peers' rows are needed; otherwise wait at
   /// once. Nothing: as the papers do, on for trace and off for the others.
   std::optional<bool> overlap;
@@ -110,8 +113,9 @@ class Strategy {
   /// operations of a pass of its own; collective. Where tokens are split, the rows of all sequences
   /// go through the weights together, which pays for short ones. Otherwise, and with a terminal,
   /// one pass follows the other. Equal to single passes to the bit where the kernels of the weights
-  /// work on each row alike, however many there are (ops::Linear's do). No allocation after the first
-  /// pass of a batch of these lengths. Throws Error for more than DeviceRole::batch sequences.
+  /// work on each row alike, however many there are (ops::Linear's do). No allocation after the
+  /// first pass of a batch of these lengths. Throws Error for more than DeviceRole::batch
+  /// sequences.
   virtual void forward_batch(std::span<const BatchItem> batch, fabric::Fabric& fabric,
                              const OutputReader& read);
 };

@@ -4,11 +4,11 @@
 
 namespace thinwire::strategy {
 
-/// Voltage: every device sends its block outputs in full, n_p * D fp32, and projects K and V of all
-/// N rows. Exact.
+/// Voltage: every device sends its block outputs in full, n_p rows, and projects K and V of all N
+/// rows. Exact while the payload is fp32, which is sent without a copy.
 class VoltageExchange final : public RowExchange {
  public:
-  VoltageExchange(const model::Model& model, const DeviceRole& role,
+  VoltageExchange(const model::Model& model, const DeviceRole& role, const StrategyOptions& options,
                   std::span<const Layout> layouts);
 
   fabric::Payload encode(Index exchange, MatrixView<const float> rows,
@@ -19,7 +19,6 @@ class VoltageExchange final : public RowExchange {
   Index published_rows(int device) const override;
   Columns columns() override;
 
-  const Layout* layout_ = nullptr;
   TokenColumns tokens_;  ///< all N
 };
 
