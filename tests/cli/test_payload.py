@@ -17,7 +17,8 @@ HIDDEN = 48  # of the tiny models
 
 
 def row_bits(payload):
-    return {"fp32": 32 * HIDDEN, "fp16": 16 * HIDDEN, "bf16": 16 * HIDDEN, "int8": 8 * HIDDEN + 32}[payload]
+    bits = {"fp32": 32 * HIDDEN, "fp16": 16 * HIDDEN, "bf16": 16 * HIDDEN, "int8": 8 * HIDDEN + 32}
+    return bits[payload]
 
 
 def payload_bits(record):
@@ -27,8 +28,11 @@ def payload_bits(record):
 @pytest.mark.parametrize("payload", ["fp16", "bf16", "int8"])
 @pytest.mark.parametrize("options", STRATEGIES.values(), ids=STRATEGIES)
 def test_fewer_bits_are_counted_as_predicted_and_called_inexact(options, payload, thinwire, schema):
-    run = ("run", "--model", MODELS / "vit-tiny", *options, "--devices", "3", "--agreement", "on", *FAST)
-    fp32, reduced = thinwire.records(*run), None
+    run = (
+        "run", "--model", MODELS / "vit-tiny", *options, "--devices", "3", "--agreement", "on",
+        *FAST,
+    )  # fmt: skip
+    (fp32,) = thinwire.records(*run)
     (thinwire.folder / "result.jsonl").unlink()
 
     (reduced,) = thinwire.records(*run, "--payload", payload)
@@ -38,9 +42,9 @@ def test_fewer_bits_are_counted_as_predicted_and_called_inexact(options, payload
     assert reduced["spec"]["payload"] == payload
     assert reduced["memory"]["held_bytes"] == reduced["memory"]["activations_bytes"]
     assert [32 * HIDDEN * bits for bits in payload_bits(reduced)] == [
-        row_bits(payload) * bits for bits in payload_bits(fp32[0])
+        row_bits(payload) * bits for bits in payload_bits(fp32)
     ]
-    assert reduced["operations"] == fp32[0]["operations"]
+    assert reduced["operations"] == fp32["operations"]
     agreement = reduced["checks"]["agreement"]
     assert agreement["exact"] is None and agreement["broken"] == []
     if "voltage" in options:
@@ -58,8 +62,11 @@ def test_a_terminal_sends_reduced_payloads_too(options, thinwire):
 
 
 def test_fp32_is_what_it_was_without_the_option(thinwire, vit_tiny):
-    options = ("predict", "--model", vit_tiny, "--strategy", "voltage", "--devices", "2", "--json", "-")
-    without, given = (json.loads(thinwire(*options, *more).stdout) for more in ((), ("--payload", "fp32")))
+    options = ("--model", vit_tiny, "--strategy", "voltage", "--devices", "2", "--json", "-")
+    without, given = (
+        json.loads(thinwire("predict", *options, *more).stdout)
+        for more in ((), ("--payload", "fp32"))
+    )
 
     assert without["id"] == given["id"]
     assert without["traffic"] == given["traffic"]
@@ -68,14 +75,13 @@ def test_fp32_is_what_it_was_without_the_option(thinwire, vit_tiny):
 
 def test_predict_equals_a_modelled_sweep(thinwire, vit_tiny):
     options = (
-        "--model", vit_tiny, "--strategy", "voltage,prism", "--compression-rate", "3", "--devices", "3",
+        "--model", vit_tiny, "--strategy", "prism", "--compression-rate", "3", "--devices", "3",
         "--payload", "fp32,fp16,int8", "--io", "replicated,terminal", "--clock", "modelled",
         "--device-gflops", "1", "--rate", "1Mbps,100Mbps", *FAST,
     )  # fmt: skip
-    prism = [*options[:3], "prism", *options[4:]]
 
-    measured = thinwire.records("sweep", *prism)
-    done = thinwire("predict", *prism, "--json", "predicted.jsonl")
+    measured = thinwire.records("sweep", *options)
+    done = thinwire("predict", *options, "--json", "predicted.jsonl")
 
     assert done.returncode == 0, done.stderr
     predicted = thinwire.read("predicted.jsonl")
@@ -92,12 +98,14 @@ def test_a_quarter_of_the_bits_takes_a_quarter_of_the_transfer(thinwire):
         "predict", "--model", "vit-base-16", "--strategy", "voltage", "--devices", "2",
         "--device-gflops", "100", "--rate", "10Mbps", "--json", "-",
     )  # fmt: skip
-    fp32, int8 = (json.loads(thinwire(*options, *more).stdout) for more in ((), ("--payload", "int8")))
+    fp32, int8 = (
+        json.loads(thinwire(*options, "--payload", payload).stdout) for payload in ("fp32", "int8")
+    )
 
     def wait_s(record):
         return record["time"]["links"][0]["wait_s"]["p50"]
 
-    # the classes' arithmetic takes no time on the wire; scales do: 772 bytes for 3072
+    # a row of 768 bytes and a scale for one of 3072
     assert wait_s(int8) == pytest.approx(wait_s(fp32) * 772 / 3072, rel=0.02)
     assert int8["traffic"]["compression_rate"] == pytest.approx(3072 / 772)
 
@@ -149,9 +157,11 @@ def test_a_plan_says_that_it_changes_the_answer(thinwire):
 
 def test_a_data_set_is_scored_with_it(thinwire, tmp_path, schema):
     data = data_files.pictures(tmp_path / "pictures.safetensors", samples=5)
-    options = ("eval", "--model", MODELS / "vit-tiny", "--data", data, *STRATEGIES["voltage"], "--devices", "3")
 
-    fp32, int8 = thinwire.records(*options, "--payload", "fp32,int8", "--agreement", "on")
+    fp32, int8 = thinwire.records(
+        "eval", "--model", MODELS / "vit-tiny", "--data", data, *STRATEGIES["voltage"],
+        "--devices", "3", "--payload", "fp32,int8", "--agreement", "on",
+    )  # fmt: skip
 
     jsonschema.Draft202012Validator(schema).validate(int8)
     assert int8["checks"]["counted_equals_predicted"] is True
