@@ -77,6 +77,12 @@ class Worker {
     for (int i = 0; i < kWarmUp; ++i) run();
   }
 
+  /// What multiplies: the products of fp32 are thinwire's own, those of bf16 oneDNN's.
+  std::string version() const {
+    if (point_.spec.dtype == DType::fp32) return "thinwire, its own kernels";
+    return fmt::format("thinwire with oneDNN {}", ops::onednn_version());
+  }
+
   /// Seconds of one inference.
   double run() {
     return device_.iterate([](int) {}).iterations.at(0).wall_s;
@@ -133,7 +139,7 @@ int main(int argc, char** argv) {
   try {
     thinwire::require_input(argc >= 3, "usage: thinwire_latency_worker INPUT NAME=VALUE...");
     thinwire::peers::Worker worker(argc, argv);
-    fmt::print("ready thinwire with oneDNN {}\n", thinwire::ops::onednn_version());
+    fmt::print("ready {}\n", worker.version());
     std::fflush(stdout);
     thinwire::peers::serve(worker);
     return 0;
