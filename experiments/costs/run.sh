@@ -5,7 +5,8 @@
 #   encode     CPU time to encode, copy and post a frame of 99 indices; Segment Means and packing
 #   emulation  a pass of 2 to 10 devices on this node beside the sum of their compute (6 minutes)
 # Usage: experiments/costs/run.sh [exchange|encode|emulation|all]   (all)
-# Let the machine do nothing else. Exit status 1 when a figure misses its target.
+# Builds what is missing. Let the machine do nothing else. Exit status 1 when a figure misses its
+# target.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 part=${1:-all}
@@ -13,17 +14,17 @@ case $part in exchange | encode | emulation | all) ;; *)
   echo "run.sh: '$part' is none of exchange, encode, emulation, all" >&2
   exit 2 ;;
 esac
-programs=build/release/experiments/costs
-[ -x $programs/exchange_cost ] || { echo "$programs is missing: cmake --preset release && cmake --build --preset release" >&2; exit 1; }
+source scripts/build-program.sh
 [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export GOMP_SPINCOUNT=${GOMP_SPINCOUNT:-4000} # as thinwire sets it for itself
 failed=0
 
 # measure RANKS PROGRAM [ARGUMENT...]: of mpirun's own words only those about other failures.
 measure() {
-  local ranks=$1 program=$2 status=0
+  local ranks=$1 program=$2 status=0 file=""
   shift 2
-  mpirun --quiet --oversubscribe --bind-to none -n "$ranks" $programs/"$program" "$@" || status=$?
+  build_program file "$program" "experiments/costs/$program"
+  mpirun --quiet --oversubscribe --bind-to none -n "$ranks" "$file" "$@" || status=$?
   [ $status -le 1 ] || { echo "run.sh: $program ended with status $status" >&2; exit 1; }
   [ $status -eq 0 ] || failed=1
 }
