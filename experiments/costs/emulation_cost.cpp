@@ -11,11 +11,9 @@
 #include <optional>
 
 #include "figure.hpp"
+#include "node_model.hpp"
 #include "thinwire/compress/codebook_set.hpp"
 #include "thinwire/compress/codebook_source.hpp"
-#include "thinwire/fabric/mpi_session.hpp"
-#include "thinwire/fabric/node_memory.hpp"
-#include "thinwire/model/model.hpp"
 #include "thinwire/ops/runtime.hpp"
 #include "thinwire/ops/thread_binding.hpp"
 #include "thinwire/strategy/strategy.hpp"
@@ -107,18 +105,14 @@ std::optional<compress::CodebookSet> make_codebooks(const model::Model& model,
 bool measure_all(fabric::MpiSession& session, const Plan& plan) {
   ops::set_threads(plan.threads);
   const ops::ThreadBinding binding(ops::allowed_cores());
-  fabric::NodeMemory memory(session, std::int64_t{1} << 34);
-  const auto config = model::preset("vit-base-16");
-  const auto source = model::random_weights(config, 0);
-  const model::Model model(
-      config, *source, {&memory, memory.is_writer() ? ops::Packing::write : ops::Packing::attach});
-  const auto codebooks = make_codebooks(model, plan.strategy);
+  const NodeModel model(session, "vit-base-16");
+  const auto codebooks = make_codebooks(*model, plan.strategy);
   bool holds = true;
   for (int devices = 2; devices <= session.size(); ++devices) {
     session.world().meet();
     const auto transport = session.first_ranks(devices);
     if (transport)
-      holds = measure(*transport, model, codebooks ? &*codebooks : nullptr, plan) && holds;
+      holds = measure(*transport, *model, codebooks ? &*codebooks : nullptr, plan) && holds;
     session.world().meet();  // the others sleep
   }
   return holds;

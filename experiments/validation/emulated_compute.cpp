@@ -10,11 +10,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "node_model.hpp"
 #include "replay_transport.hpp"
-#include "thinwire/fabric/mpi_session.hpp"
-#include "thinwire/fabric/node_memory.hpp"
 #include "thinwire/harness/statistics.hpp"
-#include "thinwire/model/model.hpp"
 #include "thinwire/ops/runtime.hpp"
 #include "thinwire/ops/thread_binding.hpp"
 #include "thinwire/strategy/strategy.hpp"
@@ -101,13 +99,9 @@ void print(const std::vector<Finding>& findings, const Plan& plan) {
 void run(fabric::MpiSession& session, const Plan& plan) {
   ops::set_threads(plan.threads);
   const ops::ThreadBinding binding(ops::allowed_cores());
-  fabric::NodeMemory memory(session, std::int64_t{1} << 34);
-  const auto config = model::preset("vit-base-16");
-  const auto source = model::random_weights(config, 0);
-  const model::Model model(
-      config, *source, {&memory, memory.is_writer() ? ops::Packing::write : ops::Packing::attach});
+  const NodeModel model(session, "vit-base-16");
   session.world().meet();
-  const Finding mine = measure(session.world(), model, plan);
+  const Finding mine = measure(session.world(), *model, plan);
   const auto all = fabric::gather_all(session.world(), std::as_bytes(std::span(&mine, 1)));
   std::vector<Finding> findings(all.size());
   for (std::size_t p = 0; p < all.size(); ++p)
