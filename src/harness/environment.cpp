@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "git_revision.hpp"
+#include "thinwire/base/compiler.hpp"
 #include "thinwire/base/json.hpp"
 #include "thinwire/fabric/node_memory.hpp"
 #include "thinwire/ops/runtime.hpp"
@@ -53,14 +54,6 @@ Json machine_cores() {
   return {{"cores", hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE)},
           {"hardware_threads", hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU)},
           {"sockets", hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE)}};
-}
-
-std::string compiler() {
-#if defined(__clang__)
-  return "Clang " __clang_version__;
-#else
-  return "GCC " __VERSION__;
-#endif
 }
 
 std::string dotted(int major, int minor, int patch) {

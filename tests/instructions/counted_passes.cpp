@@ -15,6 +15,7 @@
 
 #include "counting.hpp"
 #include "replay_transport.hpp"
+#include "thinwire/base/compiler.hpp"
 #include "thinwire/base/json.hpp"
 #include "thinwire/compress/codebook_source.hpp"
 #include "thinwire/fabric/fabric.hpp"
@@ -141,14 +142,6 @@ void count_passes(const Plan& plan) {
   }
 }
 
-std::string compiler() {
-#if defined(__clang__)
-  return "Clang " __clang_version__;
-#else
-  return "GCC " __VERSION__;
-#endif
-}
-
 }  // namespace
 }  // namespace thinwire::instructions
 
@@ -163,7 +156,7 @@ int main(int argc, char** argv) {
   thinwire::ops::set_threads(1);
   thinwire::instructions::count_passes(plan);
   thinwire::instructions::count_coding(plan);
-  std::cout << thinwire::Json{{"compiler", thinwire::instructions::compiler()},
+  std::cout << thinwire::Json{{"compiler", thinwire::compiler()},
                               {"onednn", thinwire::ops::onednn_version()},
                               {"flags", THINWIRE_COUNTED_FLAGS}}
             << "\n";
