@@ -2,9 +2,7 @@
 # A device's rate per operation with its share of the tokens beside the single device's, for P = 2, 3
 # and 6, on one and two threads: the speed-ups that formulas promise assume that they are equal.
 # Usage: experiments/costs/scaling.sh [MODEL...]   (vit-base-16 bert-base)
-# Settings: ROUNDS (15), THREADS ("1 2"); the products' own table has weights in small pages, and
-# GLIBC_TUNABLES=glibc.malloc.hugetlb=1 shows what large ones change there: the fewer rows share a
-# weight, the more of the time goes into finding its address.
+# Settings: ROUNDS (15), THREADS ("1 2").
 # Let the machine do nothing else, or put `chrt --rr 1` before (root). Prints Markdown tables:
 # medians and quarters of rounds in turn.
 # Exit status: 0 every rate is within 15 % of the single device's, 1 one is not, 2 bad usage.

@@ -182,12 +182,12 @@ bool print_shares(const Plan& plan, const Bench& bench) {
 /// come from memory, or always with the same, which come from a cache.
 class LayerProducts {
  public:
-  LayerProducts(const Product& product, ops::Epilogue epilogue, int weights)
+  LayerProducts(const Product& product, ops::Epilogue epilogue, int weights,
+                std::pmr::memory_resource* memory)
       : product_(product), x_(product.rows, product.inputs), y_(product.rows, product.outputs) {
     const Matrix<float> weight(product.outputs, product.inputs);
     const std::vector<float> bias(static_cast<std::size_t>(product.outputs));
-    for (int i = 0; i < weights; ++i)
-      multiply_.emplace_back(weight.view(), bias, epilogue, std::pmr::new_delete_resource());
+    for (int i = 0; i < weights; ++i) multiply_.emplace_back(weight.view(), bias, epilogue, memory);
   }
   double flops_per_s() {
     const auto start = std::chrono::steady_clock::now();
@@ -212,11 +212,13 @@ void print_product(const Plan& plan, const char* name, Product product, ops::Epi
   const Index tokens = product.rows;
   std::vector<Index> rows{tokens};
   for (const int devices : kDevices) rows.push_back(tokens / devices);
+  LargePages pages;
+  std::pmr::monotonic_buffer_resource memory(&pages);  // as Bench's
   std::deque<LayerProducts> objects;
   for (const Index count : rows)
     for (const int weights : {LayerProducts::kLayers, 1}) {
       product.rows = count;
-      objects.emplace_back(product, epilogue, weights);
+      objects.emplace_back(product, epilogue, weights, &memory);
     }
   const std::vector<Rates> rates = in_turn(objects, plan.rounds);
   for (std::size_t i = 0; i < rows.size(); ++i) {
