@@ -32,6 +32,8 @@ std::string configuration(const Json& spec) {
   add("compression-rate", "CR");
   if (spec.at("strategy") == "prism" && spec.at("scaling") != "on")
     text += fmt::format(", scaling {}", spec.at("scaling").get<std::string>());
+  if (spec.contains("payload"))
+    text += fmt::format(", {} payload", spec.at("payload").get<std::string>());
   add("groups", "groups");
   add("active-codewords", "codewords");
   return text;

@@ -53,6 +53,7 @@ std::string strategy_options(const Json& spec) {
     add(fmt::format("compression rate {} requested", spec.at("compression-rate").get<double>()));
   if (spec.at("strategy") == "prism" && spec.at("scaling") != "on")
     add("scaling " + spec.at("scaling").get<std::string>());
+  if (spec.contains("payload")) add(spec.at("payload").get<std::string>() + " payload");
   if (has("groups"))
     add(fmt::format("{} group{}, {} indices, class token {}", spec.at("groups").get<Index>(),
                     spec.at("groups") == 1 ? "" : "s",

@@ -61,6 +61,17 @@ def test_a_terminal_sends_reduced_payloads_too(options, thinwire):
     assert record["checks"]["counted_equals_predicted"] is True
 
 
+def test_what_is_printed_names_the_payload_and_no_exactness(thinwire, vit_tiny):
+    done = thinwire(
+        "run", "--model", vit_tiny, *STRATEGIES["voltage"], "--devices", "2", "--payload", "int8",
+        "--agreement", "on", *FAST,
+    )  # fmt: skip
+
+    assert done.returncode == 0, done.stderr
+    assert "int8 payload" in done.stdout
+    assert "exact" not in done.stdout.lower()
+
+
 def test_fp32_is_what_it_was_without_the_option(thinwire, vit_tiny):
     options = ("--model", vit_tiny, "--strategy", "voltage", "--devices", "2", "--json", "-")
     without, given = (
@@ -165,6 +176,7 @@ def test_a_data_set_is_scored_with_it(thinwire, tmp_path, schema):
 
     jsonschema.Draft202012Validator(schema).validate(int8)
     assert int8["checks"]["counted_equals_predicted"] is True
+    assert (fp32["spec"].get("payload"), int8["spec"]["payload"]) == (None, "int8")
     bits = [record["accuracy"]["bits_per_inference"] for record in (fp32, int8)]
     assert bits[1] * row_bits("fp32") == bits[0] * row_bits("int8")
     differences = [r["accuracy"]["agreement"]["largest_relative_difference"] for r in (fp32, int8)]
