@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# What lies beyond the papers, under results/beyond/: bits a token of coded indices at equal
+# predictions, the Pareto front with and without coding and reduced payloads, the slowest link on
+# which splitting still beats one device, and the studies beside this script: levels on links that
+# change, lost frames, payloads. Builds what is missing, trains codebooks, scores, predicts, writes
+# tables, figures and a report, checks them.
+#
+# Models and data: $THINWIRE_SHARED or ../shared; without them the small ones that PyPI packages
+# carry (experiments/prepare/newcomer.sh), under build/study-data/.
+#
+# Usage: experiments/beyond/run.sh [--quick] [--resume] [--json DIR]
+#   --quick     a tenth of the samples, under results/beyond-quick/
+#   --resume    keep the points that an interrupted study has finished
+#   --json DIR  where records, tables, figures and report go
+# Settings: THINWIRE, the program; else it is built. Codebooks stay in DIR/<task>/codebooks.
+# Exit status: 0 all checks pass, 1 one fails, 2 bad usage.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+usage() {
+  [ $# -eq 0 ] || echo "error: $*" >&2
+  sed -n '/^# Usage/,/^# Exit/s/^# \{0,1\}//p' experiments/beyond/run.sh
+}
+
+quick=no resume=no results="" shrink=1 calibration_shrink=1 passed=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --quick) quick=yes shrink=10 calibration_shrink=3 passed=(--quick) && shift ;;
+    --resume) resume=yes && shift ;;
+    --json)
+      [ $# -gt 1 ] || { usage "--json needs a folder" >&2; exit 2; }
+      results=$2 && shift 2
+      ;;
+    --help | -h) usage && exit 0 ;;
+    *) usage "unknown argument $1" >&2; exit 2 ;;
+  esac
+done
+[ "$quick" = no ] && results=${results:-results/beyond} || results=${results:-results/beyond-quick}
+readonly quick resume results shrink calibration_shrink
+readonly shared=${THINWIRE_SHARED:-../shared} here=experiments/beyond
+# What the devices of predictions compute, and the link that latencies are predicted for.
+readonly device_gflops=10 rate=250kbps
+
+source scripts/setup.sh
+source scripts/build-program.sh
+
+# range <first> <samples> [divisor]: as many as this study takes of them
+range() { printf '%d..%d' "$1" "$(($1 + $2 / ${3:-$shrink} - 1))"; }
+calibrating() { range 0 "$1" "$calibration_shrink"; }
+
+# task <name> <model> <calibration data> <its samples> <scored data> <samples> <tokens> <K>...
+task() {
+  name=$1 model=$2 calibration=$3 calibrated=$4 data=$5 scored=$6 tokens=$7
+  shift 7
+  sizes=("$@") folder=$results/$name books=$results/$name/codebooks
+  mkdir -p "$books"
+  [ "$resume" = yes ] || rm -f "$folder"/*.{jsonl,scores,predicted,log}
+  say "$name: $(basename "$model"), $(basename "$data") $scored ($((SECONDS - started)) s)"
+}
+
+# train <strategy> <P> <K> [options]: one codebook with its tables, unless it is there
+train() {
+  local book=$books/$1-p$2-k$3.safetensors at=$SECONDS
+  local args=(--input "$calibration" --samples "$calibrated" --strategy "$1" --devices "$2"
+    --codewords "$3" "${@:4}")
+  if [ -e "$book" ] && [ "$(cat "$book.args" 2>/dev/null)" = "${args[*]}" ]; then return; fi
+  rm -f "$book" "$book.args"
+  "$THINWIRE" codebook train --model "$model" "${args[@]}" --out "$book" >"$book.log" 2>&1 || {
+    tail -n 3 "$book.log" >&2
+    die "the codebook $(basename "$book") of $name could not be trained"
+  }
+  printf '%s' "${args[*]}" >"$book.args"
+  printf '%s %s: %d s\n' "$name" "$(basename "$book")" "$((SECONDS - at))"
+}
+
+# score <part> <options...>: appends the points' records and scores to a part of the task
+score() {
+  local part=$1
+  shift
+  "$THINWIRE" eval --model "$model" --data "$data" --samples "$scored" "$@" \
+    --json "$folder/$part.jsonl" --scores "$folder/$part.scores" >>"$folder/$part.log" ||
+    die "thinwire eval failed for $name $part"
+}
+
+# latency <options...>: the same points' times by formula
+latency() {
+  "$THINWIRE" predict --model "$model" ${tokens:+--tokens "$tokens"} --rate "$rate" \
+    --device-gflops "$device_gflops" "$@" --json "$folder/latency.predicted" >/dev/null ||
+    die "thinwire predict failed for $name"
+}
+
+# both <part> <options...>: scored and predicted
+both() {
+  score "$@"
+  latency "${@:2}"
+}
+
+# codings: every codebook at its finest level, its indices in every coding
+codings() {
+  local size strategy devices book at=$SECONDS
+  for size in "${sizes[@]}"; do
+    for book in trace-b/2 trace-b/4 trace-nb/2 astra/2; do
+      strategy=${book%/*} devices=${book#*/}
+      train "$strategy" "$devices" "$size" "$@"
+      score coding --strategy "$strategy" --devices "$devices" \
+        --codebook "$books/$strategy-p$devices-k$size.safetensors" \
+        --index-coding fixed,entropy,cross-layer
+    done
+  done
+  printf '%s coding: %d s\n' "$name" "$((SECONDS - at))"
+}
+
+# front: what the Pareto fronts choose from
+front() {
+  local devices book at=$SECONDS
+  both exact --strategy single
+  both exact --strategy voltage --devices 2,4 --payload fp32,fp16,int8
+  both prism --strategy prism --devices 2,4 --compression-rate 2,4,8 --payload fp32,int8
+  for devices in 2 4; do
+    book=$books/trace-b-p$devices-k${sizes[0]}.safetensors
+    both trace --strategy trace-b --devices "$devices" --codebook "$book" \
+      --active-codewords "2,8,32,${sizes[0]}" --index-coding fixed,cross-layer
+  done
+  both trace --strategy astra --devices 2 --codebook "$books/astra-p2-k${sizes[0]}.safetensors" \
+    --index-coding fixed,cross-layer
+  printf '%s front: %d s\n' "$name" "$((SECONDS - at))"
+}
+
+# own_links: the slowest links of this model with its own codebooks
+own_links() {
+  local document=$folder/break-even.document
+  sed "s|MODEL|$model|; s|CODEBOOKS|$books|; s|SIZE|${sizes[0]}|; s|\"TOKENS\"|${tokens:-0}|" \
+    $here/break-even-model.json >"$document"
+  find_links "$document"
+}
+
+# find_links <document> [options]
+find_links() {
+  THINWIRE=$THINWIRE "$python" $here/break_even.py "$@" --json "$results/break-even.predicted" ||
+    die "$here/break_even.py failed"
+}
+
+# machine_gflops: of one core with half of ViT-B/16's rows
+machine_gflops() {
+  "$THINWIRE" calibrate --json "$results/device.profile" >/dev/null ||
+    die "thinwire calibrate failed"
+  "$python" -c 'import json, sys
+rates = json.load(open(sys.argv[1]))["device"]["gflops_by_rows"]
+print(round(rates[-2]["gflops"], 1))' "$results/device.profile"
+}
+
+# everything <train options>: a task's parts
+everything() {
+  codings "$@"
+  front
+  own_links
+}
+
+study_shared() {
+  local models=$shared/models sets=$shared/data
+  task cifar10 "$models/vit-cifar10" "$sets/cifar10_calib.safetensors" "$(calibrating 768)" \
+    "$sets/cifar10_test.safetensors" "$(range 0 1000)" "" 512
+  everything
+  task sts "$models/minilm-l6" "$sets/sts_packed.safetensors" "$(calibrating 500)" \
+    "$sets/sts_packed.safetensors" "$(range 1000 320)" 14 512 1024
+  everything
+  task shakespeare "$models/gpt2-shakespeare" "$sets/shakespeare.safetensors" \
+    "$(calibrating 128)" "$sets/shakespeare.safetensors" "$(range 200 60)" 256 512
+  everything --batch 16
+}
+
+study_newcomer() {
+  local made=build/study-data
+  say "No models in $shared: taking what PyPI packages carry"
+  experiments/prepare/newcomer.sh || die "experiments/prepare/newcomer.sh failed"
+  task digits "$made/vit-digits" "$made/digits_calib.safetensors" "$(calibrating 768)" \
+    "$made/digits_test.safetensors" "$(range 0 500)" "" 512
+  everything
+}
+
+# beside <script>: a study of its own, if it is there; its records go into a folder of its name
+beside() {
+  local script=$here/$1.sh at=$SECONDS
+  [ -x "$script" ] || { say "$1: not here ($script)"; return 0; }
+  say "$1 ($((SECONDS - started)) s)"
+  mkdir -p "$results/$1"
+  "$script" "${passed[@]}" --json "$results/$1" || die "$script failed"
+  printf '%s: %d s\n' "$1" "$((SECONDS - at))"
+}
+
+make_python_environment
+build_program THINWIRE thinwire src/cli/thinwire
+export THINWIRE
+mkdir -p "$results"
+rm -f "$results"/*.predicted
+
+started=$SECONDS status=0
+say "The slowest links by formula"
+find_links $here/break-even.json --device-gflops "$device_gflops"
+find_links $here/break-even.json --device-gflops "$(machine_gflops)"
+if [ -d "$shared/models" ] && [ -d "$shared/data" ]; then
+  study_shared
+else
+  study_newcomer
+fi
+beside control
+beside loss
+beside payload
+say "Tables, figures and report in $results/"
+PYTHONPATH=analysis "$python" -m thinwire_analysis beyond --results "$results" --out "$results" ||
+  status=$?
+"$python" -m analysis.report "$results" -o "$results/report.html" || status=$?
+say "Done in $((SECONDS - started)) s after the build; read $results/report.{md,html}"
+exit "$status"
