@@ -24,7 +24,8 @@ def scored_frame(records):
 
     Columns: id, model, data, first, last (sample numbers), strategy, devices, dtype,
     segments (0: none), cr (of PRISM: the requested one, else uncompressed over compressed bits of the longest sample),
-    scaling, codewords (of the active level; 0: none), codebook (file name), update, hierarchy (how
+    scaling, codewords (of the active level; 0: none), payload (fp32 unless said otherwise), coding
+    (of indices; fixed unless said otherwise), codebook (file name), update, hierarchy (how
     the codebook was made, by its name), label; metric, samples, value, low, high (95 %), also (a
     dict of other metrics), sent_bits (of all devices, mean over samples), mean_tokens, most_tokens;
     total_flops; and, NaN where agreement was not asked for, top1, lost_margin, kl, output_cosine,
@@ -36,6 +37,18 @@ def scored_frame(records):
 
 def point_label(spec):
     """The name of a configuration without its number of devices: `prism, L = 3, scaling off`."""
+    return _base_label(spec) + _wire_label(spec)
+
+
+def _wire_label(spec):
+    """What of a payload's form is not the papers': `, int8`, `, cross-layer`."""
+    payload, coding = spec.get("payload") or "fp32", spec.get("index_coding") or "fixed"
+    return (f", {payload}" if payload != "fp32" else "") + (
+        f", {coding}" if coding != "fixed" else ""
+    )
+
+
+def _base_label(spec):
     strategy = spec["strategy"]
     if strategy == "prism":
         requested = spec.get("compression_rate")
@@ -76,6 +89,8 @@ def _row(record):
         "cr": float(requested or traffic.get("compression_rate") or np.nan),
         "scaling": spec.get("scaling", "on"),
         "codewords": int(spec.get("active_codewords") or 0),
+        "payload": spec.get("payload") or "fp32",
+        "coding": spec.get("index_coding") or "fixed",
         "codebook": spec.get("codebook"),
         "update": update,
         "hierarchy": hierarchy,

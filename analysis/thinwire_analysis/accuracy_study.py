@@ -72,10 +72,10 @@ def load_study(folder, schema):
     return tasks
 
 
-def load_task(folder, schema=None):
+def load_task(folder, schema=None, parts=PARTS):
     """One Task."""
     records, scores, frames = {}, {}, []
-    for part in PARTS:
+    for part in parts:
         path = folder / f"{part}.jsonl"
         if not path.exists():
             continue

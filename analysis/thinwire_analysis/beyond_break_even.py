@@ -6,12 +6,13 @@ wins has the unlimited link only.
 
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from thinwire_analysis import palette
 from thinwire_analysis.accuracy_format import NONE
 from thinwire_analysis.accuracy_frame import point_label
 from thinwire_analysis.checks import Check
-from thinwire_analysis.figures import panels, use_log_scale
+from thinwire_analysis.figures import panels
 from thinwire_analysis.records import spec_of
 
 FILE = "break-even.predicted"
@@ -75,7 +76,7 @@ def scaled(frame, ratios):
         if found:
             part, coding = found
             made.append({**row, "label": f"{row.label}, {coding}", "rate": row.rate * part})
-    return pd.concat([frame, pd.DataFrame(made, columns=frame.columns)], ignore_index=True)
+    return pd.concat([frame, pd.DataFrame(made)], ignore_index=True) if made else frame
 
 
 def family(model):
@@ -139,13 +140,23 @@ def draw_break_even(frame, title, sheet):
             for name, rate in KNOWN_LINKS:
                 axis.axvline(rate, color="#b0b0b0", linewidth=0.9, linestyle=":")
                 axis.annotate(
-                    name, (rate, len(labels) - 0.45), fontsize=6.5, color="#555555", ha="center"
-                )
-            use_log_scale(axis, "x")
+                    name, (rate, len(labels) - 0.35), fontsize=6.5, color="#555555", ha="center",
+                    va="bottom", annotation_clip=False,
+                )  # fmt: skip
+            axis.set_xscale("log")
+            axis.xaxis.set_major_locator(LogLocator(numticks=12))
+            axis.xaxis.set_major_formatter(FuncFormatter(_decade))
+            axis.xaxis.set_minor_locator(NullLocator())
             axis.set_yticks(range(len(labels)), labels, fontsize=8)
             axis.set_xlabel("slowest link that is worth the split (bit/s)")
-            axis.set_title(model, fontsize=10, pad=12)
+            axis.set_title(model, fontsize=10, pad=14)
             axis.grid(axis="y", linewidth=0.4, alpha=0.5)
+
+
+def _decade(rate, _position):
+    """`10k`: seven decades have no room for whole numbers."""
+    size, unit = next((s, u) for s, u in ((1e9, "G"), (1e6, "M"), (1e3, "k"), (0, "")) if rate >= s)
+    return f"{rate / (size or 1):g}{unit}"
 
 
 def check_times_meet(frame):

@@ -1,4 +1,4 @@
-"""python -m thinwire_analysis prism|trace|validation|scale|accuracy --results DIR --out DIR
+"""python -m thinwire_analysis prism|trace|validation|scale|accuracy|beyond --results DIR --out DIR
 python -m thinwire_analysis micro A.json B.json
 """
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from thinwire_analysis import accuracy, micro, prism, scale, trace, validation
+from thinwire_analysis import accuracy, beyond, micro, prism, scale, trace, validation
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.records import load_schema
 
@@ -35,6 +35,8 @@ def main(arguments=None):
                 options.results, options.references, options.published,
                 load_schema(options.schema),
             )  # fmt: skip
+        elif options.command == "beyond":
+            paper, found = beyond, beyond.judge(options.results, load_schema(options.schema))
         elif options.command == "scale":
             paper, found = scale, scale.reproduce(options.results)
         else:
@@ -68,6 +70,7 @@ def _parser():
         "--published", type=Path, default=DEFAULT_PUBLISHED.parent,
         help="folder with the papers' cells",
     )  # fmt: skip
+    _add(commands, "beyond", "judge and report the study of experiments/beyond")
     study = commands.add_parser("scale", help="tables and figures of experiments/scale")
     _add_places(study)
     pair = commands.add_parser("micro", help="compare two files of experiments/micro/run.sh")

@@ -21,6 +21,7 @@ import tempfile
 SLOWEST, FASTEST = 10.0, 1e12  # bit/s
 RATES_AT_ONCE = 16
 TOLERANCE = 1e-5
+ROUNDING = 1e-12  # of a time: equal times are no win
 UNLIMITED = "unlimited"
 
 
@@ -43,10 +44,10 @@ def predict(thinwire, points, rates):
         json.dump(document, file)
         file.flush()
         done = subprocess.run(
-            [thinwire, "predict", file.name, "--json", "-"], stdout=subprocess.PIPE, text=True
+            [thinwire, "predict", file.name, "--json", "-"], capture_output=True, text=True
         )
     if done.returncode != 0:
-        sys.exit(f"error: thinwire predict ended with {done.returncode}")
+        sys.exit(done.stderr.strip() or f"error: thinwire predict ended with {done.returncode}")
     records = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     if len(records) != len(points):
         sys.exit(f"error: {len(points)} points made {len(records)} records (are two equal?)")
@@ -62,8 +63,12 @@ def input_s(record):
 def bracket(rates, times, alone_s):
     """(rate that does not win, rate that wins) next to each other, from the fast end downwards."""
     places = range(len(rates))
-    losing = max((i for i in places if not times[i] < alone_s), default=0)
+    losing = max((i for i in places if not wins(times[i], alone_s)), default=0)
     return rates[losing], rates[min(losing + 1, len(rates) - 1)]
+
+
+def wins(time_s, alone_s):
+    return time_s < alone_s * (1 - ROUNDING)
 
 
 def search(ask, count, alone_s):
@@ -73,7 +78,7 @@ def search(ask, count, alone_s):
     alone_s: time of the single device, a point
     """
     best = ask([[None]] * count)
-    open_points = [i for i in range(count) if best[i][0] < alone_s[i]]
+    open_points = [i for i in range(count) if wins(best[i][0], alone_s[i])]
     ends = {i: (SLOWEST, FASTEST) for i in open_points}
     while any(high / low > 1 + TOLERANCE for low, high in ends.values()):
         grids = [spaced(*ends[i]) if i in ends else [None] for i in range(count)]
