@@ -123,7 +123,7 @@ def draw_break_even(frame, title, sheet):
     """A panel a model, a row a strategy: the rate at which each P breaks even."""
     models = list(dict.fromkeys(frame.model))
     labels = _ordered(frame[frame.rate.notna()])[::-1]
-    size = (4.8, 1.2 + 0.24 * len(labels))
+    size = (4.8, 1.8 + 0.24 * len(labels))
     with panels(sheet, title, len(models), size=size, share_y=True) as axes:
         for axis, model in zip(axes, models):
             rows = frame[(frame.model == model) & frame.rate.notna()]

@@ -113,11 +113,12 @@ def find(thinwire, points):
         texts = [[rate_text(rate) for rate in own] for own in rates]
         return predict(thinwire, points, texts)
 
+    known = {alone_key(point) for point in alone}
+    missing = next((point for point in split if alone_key(point) not in known), None)
+    if missing:
+        sys.exit(f"error: no point with strategy single for {missing}")
     singles = ask(alone, [[None]] * len(alone))
     times = {alone_key(point): input_s(record)[0] for point, record in zip(alone, singles)}
-    missing = [point for point in split if alone_key(point) not in times]
-    if missing:
-        sys.exit(f"error: no point with strategy single for {missing[0]}")
     alone_s = [times[alone_key(point)] for point in split]
     found = search(lambda rates: [input_s(r) for r in ask(split, rates)], len(split), alone_s)
     rates = [[None] if rate is None else [rate, None] for rate in found]

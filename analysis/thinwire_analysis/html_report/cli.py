@@ -9,6 +9,7 @@ from thinwire_analysis.errors import InputError
 from thinwire_analysis.figures import Sheet
 from thinwire_analysis.html_report.collect import collect
 from thinwire_analysis.html_report.page import build_page
+from thinwire_analysis.html_report.studies import find_studies
 from thinwire_analysis.records import load_schema
 
 EXAMPLES = """\
@@ -18,7 +19,8 @@ examples:
 
 The page needs no other file and no network. Figures appear where the records fill them; timelines
 where `thinwire run --trace` left files beside the records; published cells beside ours where
-experiments/reproduce.sh left its tables.json.
+experiments/reproduce.sh left its tables.json; words, tables and figures beyond the papers where
+experiments/beyond/run.sh left its records.
 """
 
 
@@ -28,8 +30,9 @@ def main(arguments=None):
     try:
         schema = load_schema(options.schema)
         found = collect(options.results, schema, _progress)
+        studies = find_studies(options.results, schema, _progress)
         _progress("drawing")
-        page, figures = build_page(found, options.published, _progress)
+        page, figures = build_page(found, options.published, _progress, studies)
         options.output.write_text(page, encoding="utf-8")
         written = [str(options.output)]
         if options.figures:

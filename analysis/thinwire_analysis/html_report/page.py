@@ -28,12 +28,16 @@ class Section:
     specs: list
 
 
-def build_page(collection, published_folder, progress=lambda text: None):
-    """The page's text, and {key: Figure} of what it shows, key being a file name's stem."""
+def build_page(collection, published_folder, progress=lambda text: None, studies=()):
+    """The page's text, and {key: Figure} of what it shows, key being a file name's stem.
+
+    studies: StudyPart each
+    """
     documents = load_documents(published_folder)
     sections = [_section(folder, documents, progress) for folder in collection.folders]
     text = _environment().get_template("report.html").render(
         sections=sections,
+        studies=studies,
         notes=collection.notes,
         unfinished=tables.unfinished_table(collection.folders),
         environments=tables.environments(collection.folders),
@@ -42,7 +46,10 @@ def build_page(collection, published_folder, progress=lambda text: None):
         style=_source("report.css"),
         script=_source("report.js"),
     )
-    return text, {key: figure for section in sections for key, figure, *_ in section.figures}
+    chapters = [chapter for study in studies for chapter in study.chapters]
+    return text, {
+        key: figure for part in [*chapters, *sections] for key, figure, *_ in part.figures
+    }
 
 
 def _section(folder, documents, progress):

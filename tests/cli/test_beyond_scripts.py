@@ -1,0 +1,126 @@
+"""experiments/beyond: the study's options, and the search for the slowest link that is worth it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from places import BINARY, REPOSITORY
+
+ROOM = REPOSITORY / "experiments" / "beyond"
+TIMEOUT_S = 120
+# Rates are found to 1e-5.
+TOLERANCE = 2e-5
+
+
+def run(*arguments):
+    command = [ROOM / "run.sh", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+
+
+def test_help_names_every_option():
+    done = run("--help")
+
+    assert done.returncode == 0
+    assert done.stderr == ""
+    for name in ("--quick", "--resume", "--json DIR", "THINWIRE", "Exit status"):
+        assert name in done.stdout
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["--fast"], "unknown argument --fast"),
+    (["--quick", "study"], "unknown argument study"),
+    (["--json"], "--json needs a folder"),
+])
+def test_refuses_what_it_does_not_know(arguments, said):
+    done = run(*arguments)
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert said in done.stderr.splitlines()[0]
+    assert "Usage:" in done.stderr
+
+
+@pytest.fixture
+def search(tmp_path):
+    """Writes a document, searches, returns the records; or what was said when that fails."""
+
+    def run_search(document, *options):
+        path = tmp_path / "points.json"
+        path.write_text(json.dumps(document), encoding="utf-8")
+        out = tmp_path / "found.jsonl"
+        done = subprocess.run(
+            [sys.executable, ROOM / "break_even.py", path, "--json", out, *options],
+            capture_output=True, text=True, timeout=TIMEOUT_S,
+            env={**os.environ, "THINWIRE": str(BINARY)},
+        )
+        if done.returncode != 0:
+            return done.stderr
+        return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+
+    return run_search
+
+
+def document(*points, tokens=256):
+    base = {"model": "bert-base", "tokens": tokens, "device-gflops": 10, "clock": "modelled"}
+    return {"base": base, "points": [{"strategy": "single", "devices": 1}, *points]}
+
+
+def latencies_s(record):
+    return [link["latency_s"]["p50"] for link in record["time"]["links"]]
+
+
+def rate(record):
+    return record["time"]["links"][0]["link"]["rate_bit_per_s"]
+
+
+@pytest.mark.parametrize("devices", [2, 4])
+def test_voltage_breaks_even_where_its_messages_take_what_it_saves(search, devices):
+    single, split = search(
+        document({"strategy": "voltage", "devices": devices, "topology": "broadcast"})
+    )
+
+    at_rate_s, unlimited_s = latencies_s(split)
+    alone_s = latencies_s(single)[0]
+    bits = split["traffic"]["exchanges"] * split["traffic"]["nominal_bits_per_exchange"]
+    assert rate(split) == pytest.approx(bits / (alone_s - unlimited_s), rel=TOLERANCE)
+    assert at_rate_s == pytest.approx(alone_s, rel=TOLERANCE)
+
+
+def test_a_list_in_a_point_is_one_point_an_entry(search):
+    found = search(document({
+        "strategy": "voltage", "devices": [2, 4], "topology": ["broadcast", "unicast"]}))
+
+    split = {(r["spec"]["devices"], *r["spec"]["topology"]): rate(r) for r in found[1:]}
+    assert len(split) == 4
+    # Of four devices each sends to three others in turn.
+    assert split[4, "unicast"] == pytest.approx(3 * split[4, "broadcast"], rel=TOLERANCE)
+    assert split[2, "unicast"] == pytest.approx(split[2, "broadcast"], rel=TOLERANCE)
+
+
+def test_faster_devices_need_a_faster_link_in_proportion(search):
+    points = document({"strategy": "prism", "devices": 2, "segments": 16})
+
+    slow = rate(search(points)[-1])
+    fast = rate(search(points, "--device-gflops", "40")[-1])
+
+    assert fast == pytest.approx(4 * slow, rel=TOLERANCE)
+
+
+def test_a_pipeline_never_wins_with_one_input_and_does_with_several(search):
+    _, one, several = search(
+        document({"strategy": "pipeline", "devices": 2, "micro-batches": [1, 8]})
+    )
+
+    assert [link["link"]["rate_bit_per_s"] for link in one["time"]["links"]] == [None]
+    assert 0 < rate(several) < 1e9
+
+
+def test_errors_are_one_line(search):
+    alone = document()
+    alone["points"] = [{"strategy": "voltage", "devices": 2}]
+
+    assert search(alone) == "error: no point with strategy single for " + str(
+        {**alone["base"], **alone["points"][0]}) + "\n"
+    assert "prims" in search(document({"strategy": "prims", "devices": 2}))
