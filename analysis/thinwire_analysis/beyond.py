@@ -18,14 +18,25 @@ from thinwire_analysis.beyond_break_even import (
     check_proportional,
     check_times_meet,
 )
+from thinwire_analysis.beyond_coding import check_coding, measured_ratios
+from thinwire_analysis.beyond_coding_chapter import coding_chapter
+from thinwire_analysis.beyond_control_chapter import control_chapter
 from thinwire_analysis.beyond_links_chapter import links_chapter
+from thinwire_analysis.beyond_loss_chapter import loss_chapter
 from thinwire_analysis.beyond_pareto_chapter import pareto_chapter
-from thinwire_analysis.chapter import chapter_markdown
+from thinwire_analysis.beyond_payload_chapter import (
+    check_int8,
+    payload_chapter,
+    payload_pairs,
+)
+from thinwire_analysis.beyond_records import folder_records
+from thinwire_analysis.chapter import chapter_markdown, sentence
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.figures import Sheet
 from thinwire_analysis.records import finished, load_records
 
 PARTS = ("coding", "exact", "prism", "trace")
+BESIDE = ("control", "loss", "payload")
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,7 @@ class Study:
 
     chapters: list
     checks: list
+    absent: list  # names of the parts without records
 
 
 def is_study(folder):
@@ -47,12 +59,21 @@ def judge(results, schema):
     path = results / FILE
     if not path.exists():
         raise InputError(f"{path}: not there (experiments/beyond/run.sh writes it)")
-    frame = break_even_frame(finished(load_records(path, schema=schema), path))
+    links = break_even_frame(finished(load_records(path, schema=schema), path))
     tasks = [load_task(folder, schema, PARTS) for folder in _task_folders(results)]
-    chapters = [links_chapter(frame, {})]
-    if tasks:
-        chapters.append(pareto_chapter(tasks))
-    return Study(chapters, [check_times_meet(frame), check_proportional(frame)])
+    pairs = payload_pairs(tasks)
+    made = {
+        "coded indices": coding_chapter(tasks, results),
+        "scores": pareto_chapter(tasks),
+        "links": links_chapter(links, measured_ratios(tasks)),
+        "levels on changing links": control_chapter(folder_records(results / "control", schema)),
+        "lost packets": loss_chapter(folder_records(results / "loss", schema)),
+        "reduced payloads": payload_chapter(pairs),
+    }
+    checks = [check_times_meet(links), check_proportional(links), *check_coding(tasks)]
+    checks += [] if pairs.empty else [check_int8(pairs)]
+    absent = [name for name, chapter in made.items() if chapter is None]
+    return Study([chapter for chapter in made.values() if chapter], checks, absent)
 
 
 def write_outputs(found, _results, out):
@@ -67,9 +88,15 @@ def write_outputs(found, _results, out):
     parts = [
         "# Beyond the papers",
         "## Checks\n\n" + "\n".join(f"- {check}" for check in found.checks),
+        absent_text(found.absent),
         *map(chapter_markdown, found.chapters),
     ]
-    (out / "report.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+    (out / "report.md").write_text("\n\n".join(filter(None, parts)) + "\n", encoding="utf-8")
+
+
+def absent_text(absent):
+    """A sentence about the parts without records; empty where there are all."""
+    return f"This folder has no records of {sentence(absent)}." if absent else ""
 
 
 def summary(found):
@@ -81,4 +108,5 @@ def _task_folders(results):
     return [
         path for path in sorted(results.glob("*"))
         if path.is_dir() and any((path / f"{part}.jsonl").exists() for part in PARTS)
+        and path.name not in BESIDE
     ]  # fmt: skip

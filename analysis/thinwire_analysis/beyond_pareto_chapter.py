@@ -16,8 +16,10 @@ from thinwire_analysis.html_report.catalogue import Figure
 
 
 def pareto_chapter(tasks):
-    """tasks: of accuracy_study, with the parts exact, prism and trace"""
-    tasks = [task for task in tasks if not task.grid().empty]
+    """tasks: of accuracy_study, with the parts exact, prism and trace; None without points"""
+    tasks = [task for task in tasks if not front_rows(task, "sent_bits").empty]
+    if not tasks:
+        return None
     timed = [task for task in tasks if not task.latency.empty]
     table = front_table(tasks)
     figures = [

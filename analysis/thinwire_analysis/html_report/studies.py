@@ -21,11 +21,12 @@ class ChapterPart:
 
 @dataclass(frozen=True)
 class StudyPart:
-    """checks: lines of text   chapters: ChapterPart each"""
+    """checks: lines of text   absent: a sentence, or empty   chapters: ChapterPart each"""
 
     key: str
     title: str
     checks: list
+    absent: str
     chapters: list
 
 
@@ -43,6 +44,7 @@ def find_studies(paths, schema, progress=lambda text: None):
 def _study(key, name, found):
     return StudyPart(
         key, f"Beyond the papers ({name})", [str(check) for check in found.checks],
+        beyond.absent_text(found.absent),
         [_chapter(f"{key}-{chapter.key}", chapter) for chapter in found.chapters],
     )  # fmt: skip
 

@@ -1,0 +1,120 @@
+"""The chapter about half-precision and 8-bit payloads of voltage and prism."""
+
+import numpy as np
+import pandas as pd
+
+from thinwire_analysis.accuracy_comparisons import paired_change
+from thinwire_analysis.accuracy_format import change_text, factor, metric_name, row_text, value_text
+from thinwire_analysis.accuracy_frame import is_rising
+from thinwire_analysis.chapter import Chapter, sentence, spoken
+from thinwire_analysis.checks import Check
+
+# Of accuracy and rank correlation in hundredths; of losses relative to the fp32 payload's.
+ALLOWED_POINTS = 0.3
+QUARTER = 0.27  # of the bits: 8 of 32, and a scale a row
+# What a reduced payload shares with its fp32 counterpart.
+SHARED = ("strategy", "devices", "segments", "cr", "scaling", "data", "first", "last", "metric")
+
+
+def payload_pairs(tasks):
+    """One row a point with a reduced payload and its fp32 counterpart of the same task.
+
+    Columns: task, strategy, label, devices, payload, metric, fp32, reduced (texts), points (lost,
+    in the units of ALLOWED_POINTS), difference (a text), ratio of the bits.
+    """
+    rows = []
+    for task in tasks:
+        points = task.part("exact", "prism")
+        for _, row in points[points.payload != "fp32"].iterrows():
+            same = points[
+                np.logical_and.reduce([_equal(points[key], row[key]) for key in SHARED])
+                & (points.payload == "fp32")
+            ]
+            if len(same):
+                rows.append(_pair(task, row, same.iloc[0]))
+    return pd.DataFrame(rows)
+
+
+def _equal(column, value):
+    return column.isna() if pd.isna(value) else column == value
+
+
+def _pair(task, row, full):
+    change = paired_change(row, full, task.scores)
+    sign = 1 if is_rising(row.metric) else -1
+    unit = 1 if factor(row.metric) > 1 else full.value
+    return {
+        "task": task.name,
+        "strategy": row.strategy,
+        "label": full.label,
+        "devices": row.devices,
+        "payload": row.payload,
+        "metric": row.metric,
+        "fp32": row_text(full),
+        "reduced": value_text(row.metric, row.value),
+        "points": -sign * 100 * change[0] / unit,
+        "difference": change_text(row.metric, *change),
+        "ratio": row.sent_bits / full.sent_bits,
+    }
+
+
+def payload_table(pairs):
+    """The pairs for people."""
+    return pd.DataFrame(
+        {
+            "task": pairs.task,
+            "strategy": pairs.label,
+            "P": pairs.devices,
+            "payload": pairs.payload,
+            "bits of fp32's": pairs.ratio.map("{:.3f}".format),
+            "score in": pairs.metric.map(metric_name),
+            "fp32": pairs.fp32,
+            "reduced": pairs.reduced,
+            "difference": pairs.difference,
+        }
+    )
+
+
+def check_int8(pairs):
+    """PRISM and Voltage within ALLOWED_POINTS of fp32 at a quarter of the bits."""
+    chosen = pairs[pairs.payload == "int8"]
+    lost = chosen[chosen.points > ALLOWED_POINTS]
+    wide = chosen[chosen.ratio > QUARTER]
+    worst = chosen.points.max()
+    detail = (
+        f"{len(chosen)} points, at most {worst:.2f} points lost, at most "
+        f"{chosen.ratio.max():.3f} of the bits"
+        + "".join(f"; {r.task} {spoken(r.label)} P = {r.devices}: {r.points:.2f}" for r in
+                  lost.itertuples())
+    )  # fmt: skip
+    return Check(
+        f"int8 payloads within {ALLOWED_POINTS:g} points of fp32 at a quarter of the bits",
+        lost.empty and wide.empty, detail,
+    )  # fmt: skip
+
+
+def payload_chapter(pairs):
+    """A Chapter; None without pairs."""
+    if pairs.empty:
+        return None
+    parts = []
+    for payload, rows in pairs.groupby("payload", sort=False):
+        worst = rows.loc[rows.points.idxmax()]
+        parts.append(
+            f"{payload} sends {rows.ratio.min():.3f} to {rows.ratio.max():.3f} of the bits and "
+            f"loses at most {max(worst.points, 0):.2f} points ({worst.task}, "
+            f"{spoken(worst.label)}, {worst.devices} devices), {rows.points.mean():+.2f} on average"
+        )
+    text = [
+        "The first thing that an engineer would try is to send fewer bits a number. Points are "
+        "hundredths of accuracy and of rank correlation, and percent of a loss; differences are "
+        "paired, sample by sample.",
+        f"{'; '.join(parts)}. A value of int8 is a row's scale times a whole number from -127 to "
+        f"127, so that beside the quarter there are four bytes a row. Against "
+        f"{sentence(sorted(pairs.strategy.unique()))} in full this is nearly free; it is also the "
+        "end of that road: the other strategies send hundreds of times less.",
+    ]
+    return Chapter(
+        "payload", "Half-precision and 8-bit payloads", text,
+        [("Reduced payloads beside fp32", payload_table(pairs))],
+    )  # fmt: skip
