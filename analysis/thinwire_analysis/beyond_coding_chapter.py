@@ -150,9 +150,8 @@ def _other_strategies(ratios):
     )
     return (
         f"Of the other strategies cross-layer coding leaves {listed} of the fixed bits. ASTRA "
-        "sends 16 bits an index as its paper does, so that a part of this is padding that "
-        "`--index-bits packed` would take away, too; indices of what attention adds (trace-nb) "
-        "follow each other less closely than states do."
+        "sends 16 bits an index as its paper does, so that a part of what it saves is padding "
+        "that `--index-bits packed` takes away without tables."
     )
 
 

@@ -68,6 +68,8 @@ train() {
     tail -n 3 "$book.log" >&2
     die "the codebook $(basename "$book") of $name could not be trained"
   }
+  "$THINWIRE" codebook info "$book" --model "$model" --json >"${book%.safetensors}.info" ||
+    die "thinwire codebook info failed for $name"
   printf '%s' "${args[*]}" >"$book.args"
   printf '%s %s: %d s\n' "$name" "$(basename "$book")" "$((SECONDS - at))"
 }

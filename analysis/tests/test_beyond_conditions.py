@@ -1,0 +1,173 @@
+"""Losses, levels on changing links and payloads: tables and words from small records."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from beyond_synthetic import evaluated, scores_of, timed
+from thinwire_analysis.accuracy_study import load_task
+from thinwire_analysis.beyond import PARTS
+from thinwire_analysis.beyond_control_chapter import control_chapter
+from thinwire_analysis.beyond_loss_chapter import loss_chapter
+from thinwire_analysis.beyond_payload_chapter import (
+    check_int8,
+    payload_chapter,
+    payload_pairs,
+    payload_table,
+)
+from thinwire_analysis.beyond_records import conditions_frame, folder_records
+from thinwire_analysis.figures import Sheet
+
+
+def write_task(folder, part, records, predictions=()):
+    """A task's folder with one part and the scores of its records."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{part}.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
+    lines = [scores_of(r, p) for r, p in zip(records, predictions or [None] * len(records))]
+    (folder / f"{part}.scores").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def text_of(chapter):
+    return "\n".join(chapter.text)
+
+
+class TestLoss:
+    @staticmethod
+    def scored():
+        values = {("skip", 0.05): 0.65, ("reuse", 0.05): 0.69, ("skip", 0.2): 0.4, ("reuse", 0.2): 0.6}
+        lossy = [
+            evaluated("voltage", value=value, loss=loss, **{"on-loss": policy})
+            for (policy, loss), value in values.items()
+        ]
+        return [evaluated("voltage", value=0.7), *lossy]
+
+    def test_a_row_a_policy_and_a_column_a_loss_rate(self):
+        chapter = loss_chapter(self.scored())
+
+        (title, table), = chapter.tables
+        assert title == "Score against the loss rate"
+        assert list(table.columns)[-3:] == ["0 %", "5 %", "20 %"]
+        rows = {row["lost packets"]: list(row[-3:]) for _, row in table.iterrows()}
+        assert rows == {"skip": ["70.00", "65.00", "40.00"], "reuse": ["70.00", "69.00", "60.00"]}
+
+    def test_the_words_name_the_better_policy(self):
+        text = text_of(loss_chapter(self.scored()))
+
+        assert "with 20 % of the packets lost" in text
+        assert "voltage on 2 devices from 70.00 to 60.00 (reuse)" in text
+        assert "Reuse is the better one for 1 of 1" in text
+
+    def test_packets_sent_again_lengthen_the_mean(self):
+        records = [timed("prism", mean_s=0.1, segments=10),
+                   timed("prism", mean_s=0.15, segments=10, loss=0.1)]  # fmt: skip
+
+        chapter = loss_chapter(records)
+
+        assert chapter.tables[0][1]["10 %"].tolist() == ["150"]
+        assert "multiplies the mean latency by at most 1.50" in text_of(chapter)
+
+    def test_without_losses_there_is_no_chapter(self):
+        assert loss_chapter([]) is None
+        assert loss_chapter([evaluated("voltage")]) is None
+
+
+class TestControl:
+    LTE = {"rate_trace": {"file": "lte.csv", "fingerprint": "0" * 16}}
+
+    def records(self, adaptive_s=0.1, value=None):
+        made = [
+            timed("trace-b", mean_s=0.12, link=self.LTE, **{"active-codewords": 1024, "level": 4}),
+            timed("trace-b", mean_s=0.11, link=self.LTE, **{"active-codewords": 2, "level": 0}),
+            timed("trace-b", mean_s=adaptive_s, link=self.LTE, level="adaptive"),
+        ]
+        made[-1]["codebook"] = {"mean_index_bits": 6.5}
+        for found, score in zip(made, value or ()):
+            found["accuracy"] = {"metric": "accuracy", "value": score, "interval_95": [0, 1]}
+        return made
+
+    def test_a_column_a_level_and_who_chooses(self):
+        (_, times), (_, beside) = control_chapter(self.records()).tables
+
+        assert times.iloc[0].to_dict() == {
+            "link": "lte", "model": "vit-base-16", "strategy": "trace-b", "P": 2,
+            "K = 2": "110", "K = 1024": "120", "adaptive": "100",
+        }  # fmt: skip
+        assert beside["of its time"].tolist() == ["0.909"]
+        assert beside["bits an index"].tolist() == ["6.500"]
+
+    def test_says_where_a_level_is_faster(self):
+        ahead = text_of(control_chapter(self.records()))
+        behind = text_of(control_chapter(self.records(adaptive_s=0.132)))
+
+        assert "Adaptive is as fast as the fastest fixed level or faster at 1 of 1 places." in ahead
+        assert "at 0 of 1 places; where it is slower it takes up to 1.200" in behind
+        assert "No scores are among these records" in behind
+
+    def test_a_rival_scores_as_well(self):
+        records = self.records(adaptive_s=0.115, value=(0.8, 0.5, 0.7))
+
+        (_, beside) = control_chapter(records).tables[1]
+
+        assert beside["fastest as good"].tolist() == ["K = 1024"]
+        assert beside["of that time"].tolist() == ["0.958"]
+
+    def test_without_a_controller_there_is_no_chapter(self):
+        assert control_chapter([]) is None
+        assert control_chapter(self.records()[:2]) is None
+
+
+class TestPayload:
+    @pytest.fixture
+    def pairs_of(self, tmp_path):
+        def make(value, bits=254.0, predicted=None):
+            records = [
+                evaluated("single", 1, bits=0),
+                evaluated("voltage", value=0.7, bits=1000.0),
+                evaluated("voltage", value=value, bits=bits, payload="int8"),
+                evaluated("prism", value=0.5, bits=10.0, payload="int8"),  # without its fp32
+            ]
+            write_task(tmp_path / "cifar10", "exact", records, [None, None, predicted, None])
+            return payload_pairs([load_task(tmp_path / "cifar10", None, PARTS)])
+
+        return make
+
+    def test_holds_a_payload_against_its_fp32_point(self, pairs_of):
+        pairs = pairs_of(0.75, predicted=[0, 1, 2, 9])
+
+        assert pairs.label.tolist() == ["voltage"]
+        assert pairs.points.tolist() == [pytest.approx(25.0)]
+        assert payload_table(pairs)["bits of fp32's"].tolist() == ["0.254"]
+        assert "int8 sends 0.254 to 0.254 of the bits" in text_of(payload_chapter(pairs))
+
+    def test_accepts_equal_answers_and_refuses_lost_points_and_wide_rows(self, pairs_of):
+        assert check_int8(pairs_of(0.7)).passed
+        assert not check_int8(pairs_of(0.7, predicted=[0, 1, 2, 9])).passed
+        assert not check_int8(pairs_of(0.7, bits=500.0)).passed
+
+    def test_without_pairs_there_is_no_chapter(self):
+        assert payload_chapter(pd.DataFrame()) is None
+
+
+def test_records_of_a_folder_that_is_not_there_are_none(tmp_path):
+    assert folder_records(tmp_path / "loss", None) == []
+
+
+def test_a_record_without_times_has_one_row():
+    frame = conditions_frame([evaluated("astra", **{"active-codewords": 512}), timed("voltage")])
+
+    assert frame.label.tolist() == ["astra, K = 512", "voltage"]
+    assert frame.mean_s.isna().tolist() == [True, False]
+
+
+@pytest.mark.parametrize("chapter", [
+    loss_chapter(TestLoss.scored()),
+    loss_chapter([timed("prism", segments=10), timed("prism", segments=10, loss=0.1)]),
+    control_chapter(TestControl().records()),
+])  # fmt: skip
+def test_figures_can_be_drawn(chapter, tmp_path):
+    for figure in chapter.figures:
+        figure.draw(Sheet(tmp_path / f"{figure.kind}.png"))
+
+        assert (tmp_path / f"{figure.kind}.png").stat().st_size > 5_000
+    assert chapter.figures
