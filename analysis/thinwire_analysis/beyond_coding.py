@@ -21,10 +21,11 @@ POINT = ["task", "model", "strategy", "devices", "codewords"]
 def coding_frame(tasks):
     """One row a finished record of the part `coding`.
 
-    Columns: POINT, coding, tokens (mean of a sequence), index_bits (mean that an index takes in
-    its frame, headers and padding included), worst_bits (the same of the longest frame that the
-    coding can make; NaN without), is_same (predictions are those of the fixed coding; None without
-    both's scores).
+    Columns: POINT, coding, tokens (mean of a sequence); of coded ones, else NaN or empty, ratio
+    (of the frames' mean bits to those of fixed ones, headers and padding included), bits and
+    fixed_bits (of a token, mean over exchanges), by_exchange and fixed_by_exchange (lists), worst
+    (of the fixed bits, what no sequence's frames can exceed); is_same (predictions are those of
+    the fixed coding; None without both's scores).
     """
     rows = [
         {"task": task.name, **_row(record, task.scores)}
@@ -32,15 +33,14 @@ def coding_frame(tasks):
         for record in task.records.get("coding", [])
         if record["status"] == "ok"
     ]
-    frame = pd.DataFrame(rows)
-    if frame.empty:
-        return frame
-    fixed = {tuple(row[key] for key in POINT): row["scores"] for row in rows
-             if row["coding"] == "fixed"}  # fmt: skip
-    frame["is_same"] = [
-        same_scores(row["scores"], fixed.get(tuple(row[key] for key in POINT))) for row in rows
-    ]
-    return frame.drop(columns="scores")
+    fixed = {
+        tuple(row[key] for key in POINT): row["scores"] for row in rows if row["coding"] == "fixed"
+    }
+    for row in rows:
+        row["is_same"] = same_scores(
+            row.pop("scores"), fixed.get(tuple(row[key] for key in POINT))
+        )
+    return pd.DataFrame(rows)
 
 
 def same_scores(scores, others):
@@ -53,23 +53,30 @@ def same_scores(scores, others):
 
 
 def coding_ratios(frame):
-    """One row a point with its three codings side by side.
+    """One row a point that was coded, its codings side by side.
 
-    Columns: POINT, tokens, <coding> and `<coding> ratio` of each of CODINGS that it has, worst
-    (bits an index at worst, of cross-layer), is_same (of all its codings; None where unknown).
+    Columns: POINT, tokens, `fixed`, `entropy`, `cross-layer` (bits of a token), `<coding> ratio`
+    (NaN without such a record), worst (the most of the fixed bits), is_same (of all its codings;
+    None where unknown), by_exchange ({coding: bits of a token at each exchange}).
     """
     rows = []
-    for found, part in (frame.groupby(POINT, sort=False) if len(frame) else ()):
-        by_coding = part.drop_duplicates("coding").set_index("coding")
-        if "fixed" not in by_coding.index:
-            continue
-        row = dict(zip(POINT, found)) | {"tokens": by_coding.tokens["fixed"]}
-        for coding in CODINGS:
-            bits = by_coding.index_bits.get(coding, np.nan)
-            row |= {coding: bits, f"{coding} ratio": bits / by_coding.index_bits["fixed"]}
+    coded = frame[frame.coding != "fixed"] if len(frame) else frame
+    for found, part in coded.groupby(POINT, sort=False) if len(coded) else ():
+        first = part.iloc[0]
         known = [same for same in part.is_same if same is not None]
-        row["worst"] = by_coding.worst_bits.get("cross-layer", np.nan)
-        row["is_same"] = all(known) if known else None
+        row = dict(zip(POINT, found)) | {
+            "tokens": first.tokens,
+            "fixed": first.fixed_bits,
+            "worst": part.worst.max(),
+            "is_same": all(known) if known else None,
+            "by_exchange": {"fixed": first.fixed_by_exchange},
+        }
+        for coding in CODINGS[1:]:
+            own = part[part.coding == coding]
+            row[coding] = own.bits.iloc[0] if len(own) else np.nan
+            row[f"{coding} ratio"] = own.ratio.iloc[0] if len(own) else np.nan
+            if len(own):
+                row["by_exchange"][coding] = own.by_exchange.iloc[0]
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -91,7 +98,7 @@ def coding_table(ratios):
                 "entropy / fixed": _bits(row["entropy ratio"]),
                 "cross-layer / fixed": _bits(row["cross-layer ratio"]),
                 "at most": NONE if target is None else f"{target:g}",
-                "worst": _bits(row["worst"]),
+                "at worst": _bits(row["worst"]),
                 "same predictions": {True: "yes", False: "NO", None: NONE}[row["is_same"]],
             }
         )
@@ -153,18 +160,32 @@ def measured_ratios(tasks):
 
 def _row(record, scores):
     spec, accuracy = spec_of(record), record["accuracy"]
-    frames = accuracy.get("index_frames") or {}
-    return {
+    coding, traffic = accuracy.get("index_coding"), record["traffic"].get("index_coding")
+    row = {
         "model": spec["model"],
         "strategy": spec["strategy"],
         "devices": int(spec["devices"]),
         "codewords": int(spec["active_codewords"]),
         "coding": spec.get("index_coding") or "fixed",
         "tokens": (accuracy.get("tokens") or {}).get("mean", np.nan),
-        "index_bits": frames.get("mean_bits_per_index", np.nan),
-        "worst_bits": frames.get("worst_bits_per_index", np.nan),
         "scores": scores.get(record["id"]),
     }
+    if coding:
+        row |= {
+            "ratio": coding["ratio"],
+            "bits": _mean(coding["bits_per_token"]),
+            "fixed_bits": _mean(coding["fixed_bits_per_token"]),
+            "by_exchange": coding["bits_per_token"],
+            "fixed_by_exchange": coding["fixed_bits_per_token"],
+            "worst": traffic["worst_case_bits"] / traffic["fixed_bits"] if traffic else np.nan,
+        }
+    return row
+
+
+def _mean(values):
+    """Of the exchanges that are coded."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else np.nan
 
 
 def _bits(value):

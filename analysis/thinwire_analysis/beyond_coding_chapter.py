@@ -27,19 +27,27 @@ def coding_chapter(tasks, folder):
         return None
     table = coding_table(ratios)
     sizes = storage_table(tasks, Path(folder))
-    title = "Bits an index, headers and padding included"
+    title = "Bits a token, headers and padding included"
     figure = Figure(
         "coding", title,
         "Mean over the frames of the scored samples, other samples than those of the statistics. "
         "Predictions are the same under every coding.",
         lambda sheet: draw_bits(ratios, title, sheet), table,
     )  # fmt: skip
+    by_exchange = Figure(
+        "coding-exchanges", "Bits a token from exchange to exchange",
+        "trace-b at its finest level, two devices; the first exchange has none before it, so that "
+        "cross-layer coding codes it alone.",
+        lambda sheet: draw_exchanges(ratios, "Bits a token from exchange to exchange", sheet),
+        exchanges_table(ratios),
+    )  # fmt: skip
     tables = [(title, table)]
     if len(sizes):
         tables.append(("What the tables take", sizes))
     text = [_meaning(), _found(ratios), _short(ratios), _other_strategies(ratios), _storage(sizes)]
     return Chapter(
-        "coding", "Fewer bits at the same answer", [part for part in text if part], tables, [figure]
+        "coding", "Fewer bits at the same answer", [part for part in text if part], tables,
+        [figure, by_exchange],
     )
 
 
@@ -88,7 +96,44 @@ def draw_bits(ratios, title, sheet):
             axis.set_xticks(rows.index, names, fontsize=7)
             axis.set_title(f"{task}, {rows.tokens.iloc[0]:.3g} tokens", fontsize=10)
             axis.grid(axis="y", alpha=0.3)
-        axes[0].set_ylabel("bits an index in its frame")
+        axes[0].set_ylabel("bits of a token in its frame")
+
+
+def draw_exchanges(ratios, title, sheet):
+    """A panel a task with a curve a codebook and coding: trace-b on two devices."""
+    rows = _two_devices(ratios)
+    tasks = list(dict.fromkeys(rows.task))
+    with panels(sheet, title, len(tasks), size=(4.2, 3.4), share_y=True) as axes:
+        for axis, task in zip(axes, tasks):
+            for line, row in zip(("-", "--", ":"), rows[rows.task == task].itertuples()):
+                for place, coding in enumerate(CODINGS):
+                    bits = row.by_exchange.get(coding, [])
+                    axis.plot(
+                        range(len(bits)), bits, color=palette.SERIES[place], linestyle=line,
+                        marker="o", markersize=3, linewidth=1.2, label=f"{coding}, K = {row.codewords}",
+                    )  # fmt: skip
+            axis.set_title(task, fontsize=10)
+            axis.set_xlabel("exchange")
+            axis.set_ylim(bottom=0)
+            axis.grid(alpha=0.3)
+        axes[0].set_ylabel("bits of a token in its frame")
+
+
+def exchanges_table(ratios):
+    """What draw_exchanges shows."""
+    return pd.DataFrame(
+        [
+            {"task": row.task, "K": row.codewords, "coding": coding, "exchange": place,
+             "bits a token": "–" if bits is None else f"{bits:.3f}"}
+            for row in _two_devices(ratios).itertuples()
+            for coding in row.by_exchange
+            for place, bits in enumerate(row.by_exchange[coding])
+        ]
+    )  # fmt: skip
+
+
+def _two_devices(ratios):
+    return ratios[(ratios.strategy == "trace-b") & (ratios.devices == 2)]
 
 
 def _meaning():
@@ -104,12 +149,14 @@ def _meaning():
 
 def _found(ratios):
     """What the largest codebook of each task saves on two devices."""
-    rows = ratios[(ratios.strategy == "trace-b") & (ratios.devices == 2)]
+    rows = _two_devices(ratios)
     parts = [
-        f"{row.task} (K = {row.codewords}) {row.fixed:.2f} bits an index fixed, "
-        f"{row.entropy:.2f} by entropy and {row._asdict()['cross_layer']:.2f} across layers, "
-        f"{row.cross_layer / row.fixed:.2f} of the fixed ones"
-        for row in rows.rename(columns={"cross-layer": "cross_layer"}).itertuples()
+        f"{row.task} (K = {row.codewords}) {row.fixed:.2f} bits a token fixed, "
+        f"{row.entropy:.2f} by entropy and {row.across:.2f} across layers, {row.ratio:.2f} of the "
+        "fixed bits"
+        for row in rows.rename(
+            columns={"cross-layer": "across", "cross-layer ratio": "ratio"}
+        ).itertuples()
     ]
     if not parts:
         return ""
