@@ -15,6 +15,7 @@ from thinwire_analysis.beyond_payload_chapter import (
     payload_chapter,
     payload_pairs,
     payload_table,
+    sources,
 )
 from thinwire_analysis.beyond_records import conditions_frame, folder_records
 from thinwire_analysis.figures import Sheet
@@ -123,12 +124,15 @@ class TestPayload:
         def make(value, bits=254.0, predicted=None):
             records = [
                 evaluated("single", 1, bits=0),
-                evaluated("voltage", value=0.7, bits=1000.0),
-                evaluated("voltage", value=value, bits=bits, payload="int8"),
-                evaluated("prism", value=0.5, bits=10.0, payload="int8"),  # without its fp32
+                evaluated("voltage", value=0.7),
+                evaluated("voltage", value=value, payload="int8"),
+                evaluated("prism", value=0.5, payload="int8"),  # without its fp32
             ]
+            for made, sent in zip(records, (0, 1000.0, bits, 10.0)):
+                made["traffic"]["nominal_bits_per_inference"] = sent
             write_task(tmp_path / "cifar10", "exact", records, [None, None, predicted, None])
-            return payload_pairs([load_task(tmp_path / "cifar10", None, PARTS)])
+            task = load_task(tmp_path / "cifar10", None, PARTS)
+            return payload_pairs(sources([task], tmp_path / "payload", None))
 
         return make
 
@@ -144,6 +148,17 @@ class TestPayload:
         assert check_int8(pairs_of(0.7)).passed
         assert not check_int8(pairs_of(0.7, predicted=[0, 1, 2, 9])).passed
         assert not check_int8(pairs_of(0.7, bits=500.0)).passed
+
+    def test_the_scripts_own_records_come_first(self, pairs_of, tmp_path):
+        folder = tmp_path / "payload"
+        records = [evaluated("voltage", value=0.7), evaluated("voltage", value=0.6, payload="int8")]
+        for made, sent in zip(records, (100.0, 25.0)):
+            made["traffic"]["nominal_bits_per_inference"] = sent
+        write_task(folder, "digits", records)
+
+        pairs = pairs_of(0.7)
+
+        assert pairs.task.tolist() == ["digits"] and pairs.ratio.tolist() == [0.25]
 
     def test_without_pairs_there_is_no_chapter(self):
         assert payload_chapter(pd.DataFrame()) is None

@@ -28,6 +28,7 @@ from thinwire_analysis.beyond_payload_chapter import (
     check_int8,
     payload_chapter,
     payload_pairs,
+    sources,
 )
 from thinwire_analysis.beyond_records import folder_records
 from thinwire_analysis.chapter import chapter_markdown, sentence
@@ -61,7 +62,7 @@ def judge(results, schema):
         raise InputError(f"{path}: not there (experiments/beyond/run.sh writes it)")
     links = break_even_frame(finished(load_records(path, schema=schema), path))
     tasks = [load_task(folder, schema, PARTS) for folder in _task_folders(results)]
-    pairs = payload_pairs(tasks)
+    pairs = payload_pairs(sources(tasks, results / "payload", schema))
     made = {
         "coded indices": coding_chapter(tasks, results),
         "scores": pareto_chapter(tasks),

@@ -1,13 +1,17 @@
 """The chapter about half-precision and 8-bit payloads of voltage and prism."""
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
 from thinwire_analysis.accuracy_comparisons import paired_change
 from thinwire_analysis.accuracy_format import change_text, factor, metric_name, row_text, value_text
-from thinwire_analysis.accuracy_frame import is_rising
+from thinwire_analysis.accuracy_frame import is_rising, scored_frame
 from thinwire_analysis.chapter import Chapter, sentence, spoken
 from thinwire_analysis.checks import Check
+from thinwire_analysis.records import load_records
 
 # Of accuracy and rank correlation in hundredths; of losses relative to the fp32 payload's.
 ALLOWED_POINTS = 0.3
@@ -16,22 +20,47 @@ QUARTER = 0.27  # of the bits: 8 of 32, and a scale a row
 SHARED = ("strategy", "devices", "segments", "cr", "scaling", "data", "first", "last", "metric")
 
 
-def payload_pairs(tasks):
-    """One row a point with a reduced payload and its fp32 counterpart of the same task.
+@dataclass(frozen=True)
+class Source:
+    """Scored points of one task. records: with traffic   scores: {id: PointScores}, or empty"""
+
+    task: str
+    records: list
+    scores: dict
+
+
+def sources(tasks, folder, schema):
+    """What payload.sh left in the folder, a file a task; without it the tasks' own points."""
+    files = sorted(Path(folder).glob("*.jsonl"))
+    if files:
+        return [Source(path.stem, load_records(path, schema=schema), {}) for path in files]
+    return [
+        Source(task.name, [r for part in ("exact", "prism") for r in task.records.get(part, [])],
+               task.scores)
+        for task in tasks
+    ]  # fmt: skip
+
+
+def payload_pairs(found):
+    """One row a point with a reduced payload and its fp32 counterpart of the same Source.
 
     Columns: task, strategy, label, devices, payload, metric, fp32, reduced (texts), points (lost,
-    in the units of ALLOWED_POINTS), difference (a text), ratio of the bits.
+    in the units of ALLOWED_POINTS), difference (a text), ratio (of the bits of the exchanges
+    before blocks: what is sent beside them, such as a sum for a mean over tokens, has no format).
     """
     rows = []
-    for task in tasks:
-        points = task.part("exact", "prism")
+    for source in found:
+        done = [record for record in source.records if record["status"] == "ok"]
+        points = scored_frame(done)
+        if points.empty:
+            continue
+        bits = {r["id"]: r["traffic"]["nominal_bits_per_inference"] for r in done}
+        points = points.assign(bits=points.id.map(bits))
         for _, row in points[points.payload != "fp32"].iterrows():
-            same = points[
-                np.logical_and.reduce([_equal(points[key], row[key]) for key in SHARED])
-                & (points.payload == "fp32")
-            ]
+            shared = [_equal(points[key], row[key]) for key in SHARED]
+            same = points[np.logical_and.reduce(shared) & (points.payload == "fp32")]
             if len(same):
-                rows.append(_pair(task, row, same.iloc[0]))
+                rows.append(_pair(source, row, same.iloc[0]))
     return pd.DataFrame(rows)
 
 
@@ -39,12 +68,12 @@ def _equal(column, value):
     return column.isna() if pd.isna(value) else column == value
 
 
-def _pair(task, row, full):
-    change = paired_change(row, full, task.scores)
+def _pair(source, row, full):
+    change = paired_change(row, full, source.scores)
     sign = 1 if is_rising(row.metric) else -1
     unit = 1 if factor(row.metric) > 1 else full.value
     return {
-        "task": task.name,
+        "task": source.task,
         "strategy": row.strategy,
         "label": full.label,
         "devices": row.devices,
@@ -54,7 +83,7 @@ def _pair(task, row, full):
         "reduced": value_text(row.metric, row.value),
         "points": -sign * 100 * change[0] / unit,
         "difference": change_text(row.metric, *change),
-        "ratio": row.sent_bits / full.sent_bits,
+        "ratio": row.bits / full.bits,
     }
 
 
@@ -107,8 +136,8 @@ def payload_chapter(pairs):
         )
     text = [
         "The first thing that an engineer would try is to send fewer bits a number. Points are "
-        "hundredths of accuracy and of rank correlation, and percent of a loss; differences are "
-        "paired, sample by sample.",
+        "hundredths of accuracy and of rank correlation, and percent of a loss, on the same "
+        "samples.",
         f"{'; '.join(parts)}. A value of int8 is a row's scale times a whole number from -127 to "
         f"127, so that beside the quarter there are four bytes a row. Against "
         f"{sentence(sorted(pairs.strategy.unique()))} in full this is nearly free; it is also the "
