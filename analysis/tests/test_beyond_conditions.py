@@ -101,7 +101,7 @@ class TestControl:
         ahead = text_of(control_chapter(self.records()))
         behind = text_of(control_chapter(self.records(adaptive_s=0.132)))
 
-        assert "Adaptive is as fast as the fastest fixed level or faster at 1 of 1 places." in ahead
+        assert "The level controller (adaptive) is as fast as the fastest fixed level or faster at 1 of 1 places." in ahead
         assert "at 0 of 1 places; where it is slower it takes up to 1.200" in behind
         assert "No scores are among these records" in behind
 

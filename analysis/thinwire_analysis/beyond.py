@@ -31,7 +31,7 @@ from thinwire_analysis.beyond_payload_chapter import (
     sources,
 )
 from thinwire_analysis.beyond_records import folder_records
-from thinwire_analysis.chapter import chapter_markdown, sentence
+from thinwire_analysis.chapter import chapter_markdown, in_short, sentence
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.figures import Sheet
 from thinwire_analysis.records import finished, load_records
@@ -74,7 +74,8 @@ def judge(results, schema):
     checks = [check_times_meet(links), check_proportional(links), *check_coding(tasks)]
     checks += [] if pairs.empty else [check_int8(pairs)]
     absent = [name for name, chapter in made.items() if chapter is None]
-    return Study([chapter for chapter in made.values() if chapter], checks, absent)
+    chapters = [chapter for chapter in made.values() if chapter]
+    return Study([in_short(chapters), *chapters], checks, absent)
 
 
 def write_outputs(found, _results, out):

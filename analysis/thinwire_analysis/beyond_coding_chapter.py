@@ -47,8 +47,18 @@ def coding_chapter(tasks, folder):
     text = [_meaning(), _found(ratios), _short(ratios), _other_strategies(ratios), _storage(sizes)]
     return Chapter(
         "coding", "Fewer bits at the same answer", [part for part in text if part], tables,
-        [figure, by_exchange],
-    )
+        [figure, by_exchange], _lead(ratios),
+    )  # fmt: skip
+
+
+def _lead(ratios):
+    two = _two_devices(ratios)
+    two = two[two["cross-layer ratio"].notna()]
+    if two.empty:
+        return ""
+    parts = [f"{r['cross-layer ratio']:.2f} on {r['task']} (K = {r['codewords']})"
+             for r in two.to_dict("records")]  # fmt: skip
+    return f"Cross-layer coding sends trace-b's answers in a part of the bits: {sentence(parts)}."
 
 
 def storage_table(tasks, folder):

@@ -35,8 +35,9 @@ def control_chapter(records):
     tables = [("Mean latency (ms)", table), ("Controllers beside the levels", beside_table(beside))]
     text = [_meaning(), _verdict(beside), _scores(beside)]
     return Chapter(
-        "control", "Levels on links that change", [part for part in text if part], tables, [figure]
-    )
+        "control", "Levels on links that change", [part for part in text if part], tables, [figure],
+        _verdict(beside),
+    )  # fmt: skip
 
 
 def levels_in_order(frame):
@@ -156,7 +157,7 @@ def _verdict(beside):
         ahead = rows[ratio <= 1 + SAME]
         behind = rows[ratio > 1 + SAME]
         text = (
-            f"{name} is as fast as the fastest fixed level or faster at {len(ahead)} of "
+            f"the level controller ({name}) is as fast as the fastest fixed level or faster at {len(ahead)} of "
             f"{len(rows)} places"
         )
         if len(behind):

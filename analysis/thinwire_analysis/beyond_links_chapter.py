@@ -33,8 +33,18 @@ def links_chapter(frame, ratios):
     text += [_never(slow), _coding(presets, ratios), _own(own), _speed(frame, speeds)]
     return Chapter(
         "links", "The slowest link that is worth a split", [part for part in text if part],
-        tables, figures,
+        tables, figures, _lead(presets),
     )  # fmt: skip
+
+
+def _lead(frame):
+    two = frame[(frame.devices == 2) & frame.rate.notna()]
+    most, least = two.loc[two.rate.idxmax()], two.loc[two.rate.idxmin()]
+    return (
+        f"On two devices of {most.gflops:g} GFLOP/s a split is worth it from "
+        f"{bit_rate_text(most.rate)} ({spoken(most.label)}, {most.model}) down to "
+        f"{bit_rate_text(least.rate)} ({spoken(least.label)}, {least.model})."
+    )
 
 
 def _figure(kind, title, frame):

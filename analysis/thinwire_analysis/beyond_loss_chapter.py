@@ -35,7 +35,7 @@ def loss_chapter(records):
         tables.append(("Mean latency (ms) against the loss rate", table))
         figures.append(_figure(timed, "mean_s", "Mean latency against the loss rate", table))
         text.append(_times(timed))
-    return Chapter("loss", "Lost packets", text, tables, figures)
+    return Chapter("loss", "Lost packets", text, tables, figures, " ".join(text[1:2]))
 
 
 def with_lossless(frame):

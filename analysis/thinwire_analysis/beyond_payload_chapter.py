@@ -146,4 +146,5 @@ def payload_chapter(pairs):
     return Chapter(
         "payload", "Half-precision and 8-bit payloads", text,
         [("Reduced payloads beside fp32", payload_table(pairs))],
+        lead=check_int8(pairs).detail.join(["Payloads in int8: ", "."]),
     )  # fmt: skip

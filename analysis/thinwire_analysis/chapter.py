@@ -9,7 +9,7 @@ from thinwire_analysis.markdown import to_markdown
 class Chapter:
     """key: one word for file names   text: plain paragraphs   tables: [(title, DataFrame)]
 
-    figures: html_report's Figure, kinds that no other chapter has
+    figures: html_report's Figure, kinds that no other chapter has   lead: what was found, a sentence
     """
 
     key: str
@@ -17,6 +17,7 @@ class Chapter:
     text: list
     tables: list = field(default_factory=list)
     figures: list = field(default_factory=list)
+    lead: str = ""
 
 
 def chapter_markdown(chapter):
@@ -27,6 +28,11 @@ def chapter_markdown(chapter):
     for title, table in chapter.tables:
         parts.append(f"### {title}\n\n{to_markdown(table)}")
     return "\n\n".join(part.strip() for part in parts)
+
+
+def in_short(chapters):
+    """A Chapter of the others' leads."""
+    return Chapter("short", "In short", [" ".join(c.lead for c in chapters if c.lead)])
 
 
 def sentence(names):
