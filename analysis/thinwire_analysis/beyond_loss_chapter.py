@@ -44,7 +44,8 @@ def with_lossless(frame):
     lossy = frame[frame.loss > 0]
     policies = lossy[[*keys, "policy"]].drop_duplicates()
     clean = frame[frame.loss == 0].drop(columns="policy").merge(policies, on=keys)
-    return pd.concat([clean, lossy], ignore_index=True)[list(frame.columns)]
+    both = pd.concat([clean, lossy], ignore_index=True)[list(frame.columns)]
+    return both.drop_duplicates([*keys, "policy", "loss"])
 
 
 def loss_table(frame, column):

@@ -14,8 +14,10 @@ CONTROLLERS = ("adaptive", "probing")
 
 
 def folder_records(folder, schema):
-    """The finished records of a folder's *.jsonl files, deeper ones too; none without the folder."""
-    files = sorted(Path(folder).rglob("*.jsonl"))
+    """The finished records of a folder's *.jsonl and *.predicted files, deeper ones too; none
+    without the folder.
+    """
+    files = sorted(p for p in Path(folder).rglob("*") if p.suffix in (".jsonl", ".predicted"))
     found = [record for path in files for record in load_records(path, schema=schema)]
     return [record for record in found if record["status"] == "ok"]
 
