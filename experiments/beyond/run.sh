@@ -79,15 +79,20 @@ score() {
   local part=$1
   shift
   "$THINWIRE" eval --model "$model" --data "$data" --samples "$scored" "$@" \
-    --json "$folder/$part.jsonl" --scores "$folder/$part.scores" >>"$folder/$part.log" ||
+    --json "$folder/$part.jsonl" --scores "$folder/$part.scores" >>"$folder/$part.log" 2>&1 || {
+    tail -n 3 "$folder/$part.log" >&2
     die "thinwire eval failed for $name $part"
+  }
 }
 
 # latency <options...>: the same points' times by formula
 latency() {
   "$THINWIRE" predict --model "$model" ${tokens:+--tokens "$tokens"} --rate "$rate" \
-    --device-gflops "$device_gflops" "$@" --json "$folder/latency.predicted" >/dev/null ||
+    --device-gflops "$device_gflops" "$@" --json "$folder/latency.predicted" \
+    >"$folder/predict.log" 2>&1 || {
+    tail -n 3 "$folder/predict.log" >&2
     die "thinwire predict failed for $name"
+  }
 }
 
 # both <part> <options...>: scored and predicted
@@ -130,7 +135,7 @@ front() {
 # own_links: the slowest links of this model with its own codebooks
 own_links() {
   local document=$folder/break-even.document
-  sed "s|MODEL|$model|; s|CODEBOOKS|$books|; s|SIZE|${sizes[0]}|; s|\"TOKENS\"|${tokens:-0}|" \
+  sed "s|MODEL|$model|g; s|CODEBOOKS|$books|g; s|SIZE|${sizes[0]}|g; s|\"TOKENS\"|${tokens:-0}|" \
     $here/break-even-model.json >"$document"
   find_links "$document"
 }
@@ -143,7 +148,8 @@ find_links() {
 
 # machine_gflops: of one core with half of ViT-B/16's rows
 machine_gflops() {
-  "$THINWIRE" calibrate --json "$results/device.profile" >/dev/null ||
+  [ -e "$results/device.profile" ] ||
+    "$THINWIRE" calibrate --json "$results/device.profile" >/dev/null 2>&1 ||
     die "thinwire calibrate failed"
   "$python" -c 'import json, sys
 rates = json.load(open(sys.argv[1]))["device"]["gflops_by_rows"]
@@ -195,6 +201,7 @@ build_program THINWIRE thinwire src/cli/thinwire
 export THINWIRE
 mkdir -p "$results"
 rm -f "$results"/*.predicted
+[ "$resume" = yes ] || rm -f "$results/device.profile"
 
 started=$SECONDS status=0
 say "The slowest links by formula"
