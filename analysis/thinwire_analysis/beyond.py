@@ -4,7 +4,7 @@ Reads the folder that experiments/beyond/run.sh wrote:
 
   break-even.predicted      what break_even.py found
   <task>/{coding,exact,prism,trace}.{jsonl,scores}, <task>/latency.predicted
-  control/, loss/, payload/ records of the scripts beside run.sh
+  control/, control-latency/, loss/, payload/   records of the scripts beside run.sh
 Every part may be absent; the report then says so.
 """
 
@@ -37,7 +37,8 @@ from thinwire_analysis.figures import Sheet
 from thinwire_analysis.records import finished, load_records
 
 PARTS = ("coding", "exact", "prism", "trace")
-BESIDE = ("control", "loss", "payload")
+# What control.sh writes: without and with a latency a message.
+CONTROL = ("control", "control-latency")
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,13 @@ def judge(results, schema):
         raise InputError(f"{path}: not there (experiments/beyond/run.sh writes it)")
     links = break_even_frame(finished(load_records(path, schema=schema), path))
     tasks = [load_task(folder, schema, PARTS) for folder in _task_folders(results)]
+    controlled = [r for name in CONTROL for r in folder_records(results / name, schema)]
     pairs = payload_pairs(sources(tasks, results / "payload", schema))
     made = {
         "coded indices": coding_chapter(tasks, results),
         "scores": pareto_chapter(tasks),
         "links": links_chapter(links, measured_ratios(tasks)),
-        "levels on changing links": control_chapter(folder_records(results / "control", schema)),
+        "levels on changing links": control_chapter(controlled),
         "lost packets": loss_chapter(folder_records(results / "loss", schema)),
         "reduced payloads": payload_chapter(pairs),
     }
@@ -110,5 +112,4 @@ def _task_folders(results):
     return [
         path for path in sorted(results.glob("*"))
         if path.is_dir() and any((path / f"{part}.jsonl").exists() for part in PARTS)
-        and path.name not in BESIDE
     ]  # fmt: skip

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 
 from thinwire_analysis import palette
-from thinwire_analysis.accuracy_format import NONE, value_text
+from thinwire_analysis.accuracy_format import NONE, factor, metric_name, value_text
 from thinwire_analysis.accuracy_frame import is_rising
 from thinwire_analysis.beyond_records import CONTROLLERS, conditions_frame
 from thinwire_analysis.chapter import Chapter, sentence
-from thinwire_analysis.figures import panels
+from thinwire_analysis.figures import panels, use_log_scale
 from thinwire_analysis.html_report.catalogue import Figure
 
 PLACE = ["model", "strategy", "devices", "link", "topology"]
@@ -25,11 +25,12 @@ def control_chapter(records):
         return None
     beside = compared(timed)
     table = latency_table(timed)
-    title = "Mean latency of each level on links that change"
+    title = "Score and mean latency of each level on links that change"
     figure = Figure(
         "control", title,
-        "Mean over the iterations, which begin at different places of the trace; a bar a level, "
-        "coarse to fine, then who chooses for every frame.",
+        "Mean over inferences, which begin at different places of the trace. A line joins the fixed "
+        "levels of a link, coarse to fine; larger marks are who chooses for every frame. Above and "
+        "to the left is better.",
         lambda sheet: draw_levels(timed, title, sheet), table,
     )  # fmt: skip
     tables = [("Mean latency (ms)", table), ("Controllers beside the levels", beside_table(beside))]
@@ -126,20 +127,52 @@ def beside_table(beside):
 
 
 def draw_levels(frame, title, sheet):
-    """A panel a model and link, a bar a level."""
-    places = list(frame.groupby(PLACE, sort=False))
-    order = levels_in_order(frame)
-    with panels(sheet, title, len(places), size=(3.2, 3.0)) as axes:
-        for axis, (found, rows) in zip(axes, places):
-            times = rows.drop_duplicates("level").set_index("level").mean_s
-            shown = [level for level in order if level in times]
-            colours = [palette.SERIES[3] if level in CONTROLLERS else palette.SERIES[0]
-                       for level in shown]  # fmt: skip
-            axis.bar(range(len(shown)), [1e3 * times[level] for level in shown], color=colours)
-            axis.set_xticks(range(len(shown)), shown, rotation=40, fontsize=8)
-            axis.set_title(f"{found[3]}: {found[0]}, P = {found[2]}", fontsize=9)
-            axis.set_ylabel("mean latency (ms)")
-            axis.grid(axis="y", alpha=0.3)
+    """A panel a model and strategy, a curve a link: score over mean latency of the fixed levels,
+    and who chooses for every frame. Without scores, the bits of the level stand for them.
+    """
+    shown = frame[np.isfinite(frame.value)] if np.isfinite(frame.value).any() else frame
+    panel_keys = list(shown.groupby(["model", "strategy", "devices"], sort=False))
+    links = list(dict.fromkeys(shown.link))
+    with panels(sheet, title, len(panel_keys), size=(4.8, 4.0)) as axes:
+        for axis, ((model, strategy, devices), rows) in zip(axes, panel_keys):
+            for link, place in rows.groupby("link", sort=False):
+                colour = palette.VARIANT_COLOURS[links.index(link) % len(palette.VARIANT_COLOURS)]
+                line = "-" if links.index(link) < len(palette.VARIANT_COLOURS) else "--"
+                _draw_place(axis, place, colour, line, link)
+            for name, marker in zip(CONTROLLERS, "*P"):
+                if (rows.level == name).any():
+                    axis.plot(
+                        [], [], marker=marker, markersize=9, color="#555555", linestyle="none",
+                        label=name,
+                    )  # fmt: skip
+            axis.set_title(f"{model}, {strategy}, P = {devices}", fontsize=10)
+            axis.set_xlabel("mean latency (ms)")
+            use_log_scale(axis, "x")
+            metric = rows.metric.iloc[0]
+            axis.set_ylabel(metric_name(metric) if metric else "bits of the level")
+            if metric and not is_rising(metric):
+                axis.invert_yaxis()  # upwards is better in every panel
+            axis.grid(alpha=0.3)
+
+
+def _draw_place(axis, place, colour, line, link):
+    height = place.value * factor(place.metric.iloc[0]) if np.isfinite(place.value).all() else (
+        place.level.map(lambda level: np.nan if level in CONTROLLERS else np.log2(int(level)))
+    )  # fmt: skip
+    height = height.where(height.notna(), place.index_bits)
+    place = place.assign(height=height, ms=1e3 * place.mean_s)
+    fixed = place[~place.level.isin(CONTROLLERS)]
+    fixed = fixed.sort_values("level", key=lambda levels: levels.map(int))
+    axis.plot(
+        fixed.ms, fixed.height, color=colour, linestyle=line, marker="o", markersize=3.5,
+        linewidth=1.0, label=link,
+    )  # fmt: skip
+    for name, marker in zip(CONTROLLERS, "*P"):
+        own = place[place.level == name]
+        axis.plot(
+            own.ms, own.height, color=colour, marker=marker, markersize=9, linestyle="none",
+            markeredgecolor="#000000", markeredgewidth=0.5,
+        )  # fmt: skip
 
 
 def _meaning():

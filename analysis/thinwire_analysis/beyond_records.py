@@ -26,7 +26,7 @@ def conditions_frame(records):
     """One row a record and link setting; a record without times has one row with NaN for them.
 
     Columns: id, model, strategy, label, devices, payload, level (K_m, or a controller), loss (a
-    probability), policy, link (its trace, else its rate in words), topology, mean_s, p50_s,
+    probability), policy, link (link_name), topology, mean_s, p50_s,
     p90_s (of the iterations), metric, value, low, high, output_cosine, top1 (agreement with the
     single device), lost_rows (a fraction), index_bits (mean of an index where a controller
     chooses). Numbers are NaN where a record has none.
@@ -96,13 +96,15 @@ def _times(link):
 
 
 def link_name(link):
-    """A link's trace without its ending, or its rate."""
+    """A link's trace without its ending, or its rate, with the latency of a message."""
     trace = link.get("rate_trace")
-    if trace:
-        return Path(trace["file"]).stem
     rate = link["rate_bit_per_s"]
     rate = min(rate) if isinstance(rate, list) else rate
-    return "unlimited" if rate is None else f"{rate / 1e6:g} Mbps"
+    name = Path(trace["file"]).stem if trace else (
+        "unlimited" if rate is None else f"{rate / 1e6:g} Mbps"
+    )  # fmt: skip
+    latency_s = link.get("latency_s") or 0
+    return f"{name} + {1e3 * latency_s:g} ms" if latency_s else name
 
 
 def _number(value):
