@@ -152,6 +152,13 @@ def test_the_words_have_the_numbers_of_the_records(records):
     assert "No record of coded indices is here" in text
 
 
+def test_the_stated_speed_leads_also_on_a_slower_machine():
+    text = "\n".join(links_chapter(break_even_frame(study(10) + study(5)), {}).text)
+
+    assert "devices of 10 GFLOP/s each" in text
+    assert "At 5 GFLOP/s" in text and "0.5 times as high" in text
+
+
 def test_writes_report_figures_and_tables(folder, tmp_path, capsys):
     status = run(folder, tmp_path)
 

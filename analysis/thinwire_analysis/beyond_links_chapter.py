@@ -18,7 +18,7 @@ PRESETS = ("vit-base-16", "bert-base", "gpt2")
 
 def links_chapter(frame, ratios):
     """frame: break_even_frame   ratios: as beyond_break_even.scaled takes them"""
-    speeds = sorted(frame.gflops.unique())
+    speeds = list(dict.fromkeys(frame.gflops))  # the stated one, then this machine's
     slow = at_speed(frame, speeds[0])
     presets = scaled(slow[slow.model.isin(PRESETS)], ratios)
     own = slow[~slow.model.isin(PRESETS)]
@@ -148,5 +148,5 @@ def _speed(frame, speeds):
         "Without a latency a message these rates are in proportion to the devices' speed. At "
         f"{speeds[-1]:g} GFLOP/s, which one core of this machine reaches on half of ViT-B/16's "
         f"rows, every one of them is {speeds[-1] / speeds[0]:.3g} times as high: fast devices need "
-        "fast links, and slow ones are content with radio."
+        "fast links, and slow ones are content with slow ones."
     )
