@@ -12,9 +12,10 @@ from thinwire_analysis.figures import panels, use_log_scale
 
 # Scores this far below the single device's, in printed units, still count as the same answer.
 CLOSE_POINTS = 1.0
+# cost: (factor, name) on an axis
 COSTS = {
-    "sent_bits": "bits sent by all devices in one inference",
-    "latency_ms": "latency of one inference (ms)",
+    "sent_bits": (1e-3, "kbit sent by all devices in one inference"),
+    "latency_ms": (1, "latency of one inference (ms)"),
 }
 
 
@@ -104,12 +105,12 @@ def draw_fronts(tasks, cost, title, sheet):
     with panels(sheet, title, len(tasks), size=PANEL) as axes:
         for axis, task in zip(axes, tasks):
             rows = front_rows(task, cost)
-            times = factor(task.metric)
+            times, (unit, label) = factor(task.metric), COSTS[cost]
             for (strategy, devices, is_new), part in rows.groupby(
                 ["strategy", "devices", "is_new"], sort=False
             ):
                 axis.plot(
-                    part[cost], times * part.value, color=palette.colour(strategy), markersize=4.5,
+                    unit * part[cost], times * part.value, color=palette.colour(strategy), markersize=4.5,
                     marker=COUNT_MARKERS.get(devices, "x"), linestyle="none", alpha=0.85,
                     markerfacecolor="none" if is_new else None,
                 )  # fmt: skip
@@ -117,10 +118,10 @@ def draw_fronts(tasks, cost, title, sheet):
                 fronts(rows, cost), (":", "-"), ("best of the papers'", "best of all")
             ):
                 axis.plot(
-                    front[cost], times * front.value, color="#555555", linewidth=1.1,
+                    unit * front[cost], times * front.value, color="#555555", linewidth=1.1,
                     linestyle=line, drawstyle="steps-post", zorder=0, label=name,
                 )  # fmt: skip
-            _finish(axis, task, rows, COSTS[cost])
+            _finish(axis, task, rows, label)
 
 
 def _finish(axis, task, rows, label):

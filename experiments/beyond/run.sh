@@ -118,7 +118,7 @@ codings() {
 
 # front: what the Pareto fronts choose from
 front() {
-  local devices book at=$SECONDS
+  local devices strategy book at=$SECONDS
   both exact --strategy single
   both exact --strategy voltage --devices 2,4 --payload fp32,fp16,int8
   both prism --strategy prism --devices 2,4 --compression-rate 2,4,8 --payload fp32,int8
@@ -127,8 +127,10 @@ front() {
     both trace --strategy trace-b --devices "$devices" --codebook "$book" \
       --active-codewords "2,8,32,${sizes[0]}" --index-coding fixed,cross-layer
   done
-  both trace --strategy astra --devices 2 --codebook "$books/astra-p2-k${sizes[0]}.safetensors" \
-    --index-coding fixed,cross-layer
+  for strategy in trace-nb astra; do
+    both trace --strategy "$strategy" --devices 2 --index-coding fixed,cross-layer \
+      --codebook "$books/$strategy-p2-k${sizes[0]}.safetensors"
+  done
   printf '%s front: %d s\n' "$name" "$((SECONDS - at))"
 }
 
