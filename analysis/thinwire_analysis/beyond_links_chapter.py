@@ -81,16 +81,18 @@ def _order(frame):
 
 
 def _known_links(frame):
-    parts = []
+    parts, before = [], []
     for name, rate in KNOWN_LINKS:
-        where = f"On a link of {bit_rate_text(rate)} ({name})"
         won = (frame.rate <= rate).groupby(frame.label, sort=False).agg(["all", "any"])
-        everywhere = sentence(map(spoken, won.index[won["all"]]))
+        everywhere = [label for label in won.index[won["all"]] if label not in before]
         some = sentence(map(spoken, won.index[won["any"] & ~won["all"]]))
+        named = sentence(map(spoken, everywhere)) or ("nothing more" if before else "nothing")
         parts.append(
-            f"{where} all of these models, on two devices and on four, are faster with "
-            f"{everywhere or 'nothing'}" + (f", some with {some}." if some else ".")
+            f"On a link of {bit_rate_text(rate)} ({name}) all of these models, on two devices and "
+            f"on four, are faster with {'those and ' if before and everywhere else ''}{named}"
+            + (f", some with {some}." if some else ".")
         )
+        before += everywhere
     return " ".join(parts)
 
 
