@@ -86,7 +86,7 @@ def _known_links(frame):
         won = (frame.rate <= rate).groupby(frame.label, sort=False).agg(["all", "any"])
         everywhere = [label for label in won.index[won["all"]] if label not in before]
         some = sentence(map(spoken, won.index[won["any"] & ~won["all"]]))
-        named = sentence(map(spoken, everywhere)) or ("nothing more" if before else "nothing")
+        named = sentence(map(spoken, everywhere)) or ("those alone" if before else "nothing")
         parts.append(
             f"On a link of {bit_rate_text(rate)} ({name}) all of these models, on two devices and "
             f"on four, are faster with {'those and ' if before and everywhere else ''}{named}"
