@@ -129,7 +129,8 @@ class TestPayload:
                 evaluated("prism", value=0.5, payload="int8"),  # without its fp32
             ]
             for made, sent in zip(records, (0, 1000.0, bits, 10.0)):
-                made["traffic"]["nominal_bits_per_inference"] = sent
+                made["traffic"] |= {"nominal_bits_per_inference": sent,
+                                    "compression_rate": 1000.0 / (sent or 1000.0)}  # fmt: skip
             write_task(tmp_path / "cifar10", "exact", records, [None, None, predicted, None])
             task = load_task(tmp_path / "cifar10", None, PARTS)
             return payload_pairs(sources([task], tmp_path / "payload", None))

@@ -9,7 +9,7 @@ import pandas as pd
 from thinwire_analysis.accuracy_comparisons import paired_change
 from thinwire_analysis.accuracy_format import change_text, factor, metric_name, row_text, value_text
 from thinwire_analysis.accuracy_frame import is_rising, scored_frame
-from thinwire_analysis.chapter import Chapter, sentence, spoken
+from thinwire_analysis.chapter import Chapter, spoken
 from thinwire_analysis.checks import Check
 from thinwire_analysis.records import load_records
 
@@ -17,7 +17,7 @@ from thinwire_analysis.records import load_records
 ALLOWED_POINTS = 0.3
 QUARTER = 0.27  # of the bits: 8 of 32, and a scale a row
 # What a reduced payload shares with its fp32 counterpart.
-SHARED = ("strategy", "devices", "segments", "cr", "scaling", "data", "first", "last", "metric")
+SHARED = ("full_label", "devices", "data", "first", "last", "metric")
 
 
 @dataclass(frozen=True)
@@ -55,17 +55,16 @@ def payload_pairs(found):
         if points.empty:
             continue
         bits = {r["id"]: r["traffic"]["nominal_bits_per_inference"] for r in done}
-        points = points.assign(bits=points.id.map(bits))
+        points = points.assign(
+            bits=points.id.map(bits),
+            full_label=[row.label.replace(f", {row.payload}", "") for row in points.itertuples()],
+        )
         for _, row in points[points.payload != "fp32"].iterrows():
-            shared = [_equal(points[key], row[key]) for key in SHARED]
+            shared = [points[key] == row[key] for key in SHARED]
             same = points[np.logical_and.reduce(shared) & (points.payload == "fp32")]
             if len(same):
                 rows.append(_pair(source, row, same.iloc[0]))
     return pd.DataFrame(rows)
-
-
-def _equal(column, value):
-    return column.isna() if pd.isna(value) else column == value
 
 
 def _pair(source, row, full):
@@ -81,7 +80,7 @@ def _pair(source, row, full):
         "metric": row.metric,
         "fp32": row_text(full),
         "reduced": value_text(row.metric, row.value),
-        "points": -sign * 100 * change[0] / unit,
+        "points": 0.0 - sign * 100 * change[0] / unit,  # 0.0: no negative zero
         "difference": change_text(row.metric, *change),
         "ratio": row.bits / full.bits,
     }
@@ -139,9 +138,9 @@ def payload_chapter(pairs):
         "hundredths of accuracy and of rank correlation, and percent of a loss, on the same "
         "samples.",
         f"{'; '.join(parts)}. A value of int8 is a row's scale times a whole number from -127 to "
-        f"127, so that beside the quarter there are four bytes a row. Against "
-        f"{sentence(sorted(pairs.strategy.unique()))} in full this is nearly free; it is also the "
-        "end of that road: the other strategies send hundreds of times less.",
+        "127, so that beside the quarter there are four bytes a row. Fewer bits than that are not "
+        "to be had by narrower numbers: a row has hundreds of them, where an index stands for the "
+        "whole row.",
     ]
     return Chapter(
         "payload", "Half-precision and 8-bit payloads", text,
