@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from synthetic import record
@@ -110,6 +111,9 @@ def test_coded_frames_break_even_at_their_part_of_the_rate(records):
 
     coded = scaled(frame, {("vit", "trace-b"): (0.25, "cross-layer"), ("gpt2", "astra"): (0.1, "x")})
 
+    coarse = break_even_frame([found("single", 1), found("trace-b", **{"active-codewords": 2})])
+    both = pd.concat([frame, coarse])
+    assert "trace-b, K = 2, cross-layer" not in set(scaled(both, {("vit", "trace-b"): (0.2, "x")}).label)
     row = coded[coded.label == "trace-b, K = 1024, cross-layer"]
     assert len(coded) == len(frame) + 1
     assert row.rate.tolist() == [pytest.approx(125.0)]

@@ -143,7 +143,7 @@ class TestPayload:
         assert pairs.label.tolist() == ["voltage"]
         assert pairs.points.tolist() == [pytest.approx(25.0)]
         assert payload_table(pairs)["bits of fp32's"].tolist() == ["0.254"]
-        assert "int8 sends 0.254 to 0.254 of the bits" in text_of(payload_chapter(pairs))
+        assert "int8 sends at most 0.254 of the bits" in text_of(payload_chapter(pairs))
 
     def test_accepts_equal_answers_and_refuses_lost_points_and_wide_rows(self, pairs_of):
         assert check_int8(pairs_of(0.7)).passed

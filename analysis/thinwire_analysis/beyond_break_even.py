@@ -30,7 +30,8 @@ POINT = ["model", "label", "devices", "topology"]
 def break_even_frame(records):
     """One row a split point.
 
-    Columns: model, strategy, label, devices, topology, gflops, rate (bit/s; NaN: never wins),
+    Columns: model, strategy, label, codewords (in use; 0: none), devices, topology, gflops, rate
+    (bit/s; NaN: never wins),
     time_s there and unlimited_s (of an input), alone_s, speedup (on an unlimited link).
     """
     alone = {_alone_key(r): _times(r)[0] for r in records if _strategy(r) == "single"}
@@ -45,6 +46,7 @@ def break_even_frame(records):
                 "model": spec["model"],
                 "strategy": spec["strategy"],
                 "label": break_even_label(spec),
+                "codewords": int(spec.get("active_codewords") or 0),
                 "devices": int(spec["devices"]),
                 "topology": first["topology"],
                 "gflops": _gflops(spec),
@@ -65,13 +67,14 @@ def break_even_label(spec):
 
 
 def scaled(frame, ratios):
-    """The frame with the points of trace-b and astra as they would be with coded frames.
+    """The frame with the finest points of trace-b and astra as they would be with coded frames.
 
     Times depend on bits over rate alone, so frames of a part of the bits break even at that part
     of the rate. ratios: {(family, strategy): (part, coding)} as measured on a model of the family
     """
     made = []
-    for _, row in frame[frame.strategy.isin(SCALING)].iterrows():
+    finest = frame.codewords == frame.groupby("strategy").codewords.transform("max")
+    for _, row in frame[frame.strategy.isin(SCALING) & finest].iterrows():
         found = ratios.get((family(row.model), row.strategy))
         if found:
             part, coding = found

@@ -202,7 +202,7 @@ def _other_strategies(ratios):
     if others.empty:
         return ""
     listed = sentence(
-        f"{strategy} {part['cross-layer ratio'].min():.2f} to {part['cross-layer ratio'].max():.2f}"
+        f"{strategy} {_range(list(part['cross-layer ratio']))}"
         for strategy, part in others.groupby("strategy", sort=False)
     )
     return (

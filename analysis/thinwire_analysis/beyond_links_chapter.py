@@ -4,6 +4,7 @@ import numpy as np
 
 from thinwire_analysis.beyond_break_even import (
     KNOWN_LINKS,
+    SCALING,
     at_speed,
     bit_rate_text,
     break_even_table,
@@ -69,7 +70,8 @@ def _meaning(speeds):
 
 def _order(frame):
     two = frame[(frame.devices == 2) & (frame.topology == "broadcast") & frame.rate.notna()]
-    middle = two.groupby("label").rate.apply(lambda rates: float(np.exp(np.log(rates).mean())))
+    everywhere = two.groupby("label").model.transform("nunique") == two.model.nunique()
+    middle = two[everywhere].groupby("label").rate.apply(lambda rates: float(np.exp(np.log(rates).mean())))
     ranked = middle.sort_values(ascending=False)
     listed = sentence([f"{spoken(name)} at {bit_rate_text(rate)}" for name, rate in ranked.items()])
     return (
@@ -108,7 +110,10 @@ def _coding(frame, ratios):
             "fixed frames."
         )
     listed = sentence(
-        [f"{part:.2f} for {strategy} ({kind})" for (kind, strategy), (part, _) in ratios.items()]
+        [
+            f"{part:.2f} for {strategy} ({kind})"
+            for (kind, strategy), (part, _) in ratios.items() if strategy in SCALING
+        ]  # fmt: skip
     )
     return (
         "Times depend on bits over rate alone, so frames of a part of the bits break even at that "

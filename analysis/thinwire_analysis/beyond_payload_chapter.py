@@ -129,7 +129,7 @@ def payload_chapter(pairs):
     for payload, rows in pairs.groupby("payload", sort=False):
         worst = rows.loc[rows.points.idxmax()]
         parts.append(
-            f"{payload} sends {rows.ratio.min():.3f} to {rows.ratio.max():.3f} of the bits and "
+            f"{payload} sends at most {rows.ratio.max():.3f} of the bits and "
             f"loses at most {max(worst.points, 0):.2f} points ({worst.task}, "
             f"{spoken(worst.label)}, {worst.devices} devices), {rows.points.mean():+.2f} on average"
         )
