@@ -124,9 +124,9 @@ def draw_exchanges(ratios, title, sheet):
                     )  # fmt: skip
             axis.set_title(task, fontsize=10)
             axis.set_xlabel("exchange")
-            axis.set_ylim(bottom=0)
             axis.grid(alpha=0.3)
         axes[0].set_ylabel("bits of a token in its frame")
+        axes[0].set_ylim(bottom=0)  # shared, so only after every panel has its curves
 
 
 def exchanges_table(ratios):
@@ -209,7 +209,18 @@ def _other_strategies(ratios):
         f"Of the other strategies cross-layer coding leaves {listed} of the fixed bits. ASTRA "
         "sends 16 bits an index as its paper does, so that a part of what it saves is padding "
         "that `--index-bits packed` takes away without tables."
+    ) + _worse_than_entropy(ratios)
+
+
+def _worse_than_entropy(ratios):
+    worse = ratios[ratios["cross-layer"] > ratios.entropy]
+    if worse.empty:
+        return ""
+    places = sentence(
+        f"{row.strategy} on {row.task} (P = {row.devices}, K = {row.codewords})"
+        for row in worse.itertuples()
     )
+    return f" Coded alone, indices take fewer bits than across layers for {places}."
 
 
 def _storage(sizes):
