@@ -12,7 +12,8 @@ def evaluated(strategy, devices=2, *, value=0.7, bits=1000.0, model="vit-cifar10
     made["spec"] |= {"model": model, "data": "test.safetensors", "samples": [0, 3], **spec}
     made["id"] = "-".join(map(str, (strategy, devices, model, *spec.values())))
     made["accuracy"] = {
-        "metric": "accuracy", "value": value, "samples": 4, "interval_95": [value - 0.1, value + 0.1],
+        "metric": "accuracy", "value": value, "samples": 4,
+        "interval_95": [value - 0.1, value + 0.1],
         "bits_per_inference": bits, "tokens": {"mean": 64.0, "min": 64, "max": 64},
     }  # fmt: skip
     return made

@@ -109,11 +109,12 @@ def test_the_time_of_several_inputs_is_that_of_one():
 def test_coded_frames_break_even_at_their_part_of_the_rate(records):
     frame = at_speed(break_even_frame(records), 10)
 
-    coded = scaled(frame, {("vit", "trace-b"): (0.25, "cross-layer"), ("gpt2", "astra"): (0.1, "x")})
+    ratios = {("vit", "trace-b"): (0.25, "cross-layer"), ("gpt2", "astra"): (0.1, "cross-layer")}
+    coded = scaled(frame, ratios)
 
     coarse = break_even_frame([found("single", 1), found("trace-b", **{"active-codewords": 2})])
     both = pd.concat([frame, coarse])
-    assert "trace-b, K = 2, cross-layer" not in set(scaled(both, {("vit", "trace-b"): (0.2, "x")}).label)
+    assert "trace-b, K = 2, cross-layer" not in set(scaled(both, ratios).label)
     row = coded[coded.label == "trace-b, K = 1024, cross-layer"]
     assert len(coded) == len(frame) + 1
     assert row.rate.tolist() == [pytest.approx(125.0)]
@@ -129,7 +130,8 @@ def test_a_model_is_of_a_family_by_its_name(model, kind):
 
 
 @pytest.mark.parametrize("rate, text", [
-    (np.nan, "never"), (229.0, "229 bps"), (3967.4, "3.97 kbps"), (2e7, "20 Mbps"), (1.5e9, "1.5 Gbps"),
+    (np.nan, "never"), (229.0, "229 bps"), (3967.4, "3.97 kbps"), (2e7, "20 Mbps"),
+    (1.5e9, "1.5 Gbps"),
 ])
 def test_rates_are_in_units_that_suit(rate, text):
     assert bit_rate_text(rate) == text

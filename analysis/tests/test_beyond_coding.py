@@ -127,7 +127,8 @@ def test_words_figures_and_what_the_tables_take(load, tmp_path):
     books.mkdir()
     (books / "trace-b-p2-k512.info").write_text(json.dumps({
         "codewords": 512,
-        "storage": {"codebooks_bytes": 400000, "buffers_bytes": 900000, "index_tables_bytes": 100000},
+        "storage": {
+            "codebooks_bytes": 400000, "buffers_bytes": 900000, "index_tables_bytes": 100000},
         "index_bits": [
             {"exchange": 0, "codewords": 2, "entropy": 1.0, "cross_layer": 1.0},
             {"exchange": 0, "codewords": 512, "entropy": 8.4, "cross_layer": 8.4},

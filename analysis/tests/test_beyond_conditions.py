@@ -36,7 +36,9 @@ def text_of(chapter):
 class TestLoss:
     @staticmethod
     def scored():
-        values = {("skip", 0.05): 0.65, ("reuse", 0.05): 0.69, ("skip", 0.2): 0.4, ("reuse", 0.2): 0.6}
+        values = {
+            ("skip", 0.05): 0.65, ("reuse", 0.05): 0.69, ("skip", 0.2): 0.4, ("reuse", 0.2): 0.6,
+        }  # fmt: skip
         lossy = [
             evaluated("voltage", value=value, loss=loss, **{"on-loss": policy})
             for (policy, loss), value in values.items()
@@ -101,7 +103,8 @@ class TestControl:
         ahead = text_of(control_chapter(self.records()))
         behind = text_of(control_chapter(self.records(adaptive_s=0.132)))
 
-        assert "The level controller (adaptive) is as fast as the fastest fixed level or faster at 1 of 1 places." in ahead
+        assert "The level controller (adaptive) is as fast as the fastest fixed level" in ahead
+        assert "or faster at 1 of 1 places." in ahead
         assert "at 0 of 1 places; where it is slower it takes up to 1.200" in behind
         assert "No scores are among these records" in behind
 

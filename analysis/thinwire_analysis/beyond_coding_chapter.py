@@ -120,7 +120,8 @@ def draw_exchanges(ratios, title, sheet):
                     bits = row.by_exchange.get(coding, [])
                     axis.plot(
                         range(len(bits)), bits, color=palette.SERIES[place], linestyle=line,
-                        marker="o", markersize=3, linewidth=1.2, label=f"{coding}, K = {row.codewords}",
+                        marker="o", markersize=3, linewidth=1.2,
+                        label=f"{coding}, K = {row.codewords}",
                     )  # fmt: skip
             axis.set_title(task, fontsize=10)
             axis.set_xlabel("exchange")

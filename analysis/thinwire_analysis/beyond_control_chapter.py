@@ -28,8 +28,8 @@ def control_chapter(records):
     title = "Score and mean latency of each level on links that change"
     figure = Figure(
         "control", title,
-        "Mean over inferences, which begin at different places of the trace. A line joins the fixed "
-        "levels of a link, coarse to fine; larger marks are who chooses for every frame. Above and "
+        "Mean over inferences, which begin at different places of the trace. A line joins the "
+        "fixed levels of a link, coarse to fine; larger marks are who chooses for every frame. Above and "
         "to the left is better.",
         lambda sheet: draw_levels(timed, title, sheet), table,
     )  # fmt: skip
@@ -190,8 +190,8 @@ def _verdict(beside):
         ahead = rows[ratio <= 1 + SAME]
         behind = rows[ratio > 1 + SAME]
         text = (
-            f"the level controller ({name}) is as fast as the fastest fixed level or faster at {len(ahead)} of "
-            f"{len(rows)} places"
+            f"the level controller ({name}) is as fast as the fastest fixed level or faster at "
+            f"{len(ahead)} of {len(rows)} places"
         )
         if len(behind):
             worst = behind.loc[ratio[behind.index].idxmax()]
@@ -214,7 +214,8 @@ def _scores(beside):
         best = len(rows) - len(with_rival)
         parts.append(
             f"against fixed levels that score at least as well {name} is as fast or faster at "
-            f"{ahead} of {len(with_rival)} places" + (f", and at {best} no fixed level does" if best else "")
+            f"{ahead} of {len(with_rival)} places"
+            + (f", and at {best} no fixed level does" if best else "")
         )
     text = sentence(parts)
     return f"{text[:1].upper()}{text[1:]}."

@@ -110,8 +110,8 @@ def draw_fronts(tasks, cost, title, sheet):
                 ["strategy", "devices", "is_new"], sort=False
             ):
                 axis.plot(
-                    unit * part[cost], times * part.value, color=palette.colour(strategy), markersize=4.5,
-                    marker=COUNT_MARKERS.get(devices, "x"), linestyle="none", alpha=0.85,
+                    unit * part[cost], times * part.value, color=palette.colour(strategy),
+                    markersize=4.5, marker=COUNT_MARKERS.get(devices, "x"), linestyle="none", alpha=0.85,
                     markerfacecolor="none" if is_new else None,
                 )  # fmt: skip
             for front, line, name in zip(
@@ -132,7 +132,9 @@ def _finish(axis, task, rows, label):
             label="single device",
         )  # fmt: skip
     for strategy in rows.strategy.unique():
-        axis.plot([], [], color=palette.colour(strategy), marker="o", linestyle="none", label=strategy)
+        axis.plot(
+            [], [], color=palette.colour(strategy), marker="o", linestyle="none", label=strategy
+        )
     for devices in sorted(rows.devices.unique()):
         axis.plot(
             [], [], color="#555555", marker=COUNT_MARKERS.get(devices, "x"), linestyle="none",

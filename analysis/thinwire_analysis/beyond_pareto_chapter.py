@@ -61,9 +61,8 @@ def _lead(tasks):
 def _meaning():
     return (
         "A point is on the front if none with as many bits or fewer scores better. Bits are all "
-        "that the devices of one inference send, headers, padding and what a head needs (the sum of a "
-        "mean over tokens) included, mean over the "
-        "samples. Coding moves a point to the left and leaves its score; a reduced payload moves "
+        "that the devices of one inference send, headers, padding and what a head needs (the sum of "
+        "a mean over tokens) included, mean over the samples. Coding moves a point to the left and leaves its score; a reduced payload moves "
         "it to the left and may lower its score. Pipelining is left out: it does not make an "
         "inference faster."
     )

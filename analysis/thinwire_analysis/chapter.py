@@ -9,7 +9,8 @@ from thinwire_analysis.markdown import to_markdown
 class Chapter:
     """key: one word for file names   text: plain paragraphs   tables: [(title, DataFrame)]
 
-    figures: html_report's Figure, kinds that no other chapter has   lead: what was found, a sentence
+    figures: html_report's Figure, kinds that no other chapter has
+    lead: what was found, in a sentence
     """
 
     key: str

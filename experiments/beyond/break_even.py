@@ -1,8 +1,8 @@
 """The slowest link on which splitting still beats one device, of every point of a document.
 
 A document has a base and points as `thinwire predict` takes them; a JSON list in a point is one
-point an entry. Latencies are those of `thinwire predict`, so devices need a stated rate. Every point
-is predicted at a few link rates at once, then at as many between the two where it stops winning,
+point an entry. Latencies are those of `thinwire predict`, so devices need a stated rate. Every
+point is predicted at a few link rates at once, then at as many between the two where it stops winning,
 until the rate is known to TOLERANCE. The file that is written has a record a point with two link
 settings, the rate found and an unlimited one; a point that does not win on an unlimited link has
 that one only. run.sh calls this.
