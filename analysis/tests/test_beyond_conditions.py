@@ -150,19 +150,29 @@ class TestPayload:
 
     def test_accepts_equal_answers_and_refuses_lost_points_and_wide_rows(self, pairs_of):
         assert check_int8(pairs_of(0.7)).passed
-        assert not check_int8(pairs_of(0.7, predicted=[0, 1, 2, 9])).passed
+        assert not check_int8(pairs_of(0.7, predicted=[9, 9, 9, 9])).passed
         assert not check_int8(pairs_of(0.7, bits=500.0)).passed
 
-    def test_the_scripts_own_records_come_first(self, pairs_of, tmp_path):
-        folder = tmp_path / "payload"
-        records = [evaluated("voltage", value=0.7), evaluated("voltage", value=0.6, payload="int8")]
-        for made, sent in zip(records, (100.0, 25.0)):
-            made["traffic"]["nominal_bits_per_inference"] = sent
-        write_task(folder, "digits", records)
+    def test_a_loss_within_the_samples_chance_is_told_and_no_failure(self, pairs_of):
+        check = check_int8(pairs_of(0.7, predicted=[0, 1, 2, 9]))
+
+        assert check.passed
+        assert "at most 25.00 points lost" in check.detail
+        assert "1 beyond the limit, 1 of them within the samples' chance" in check.detail
+
+    def test_the_scripts_records_add_what_the_tasks_lack(self, pairs_of, tmp_path):
+        for name in ("digits", "cifar10"):
+            records = [
+                evaluated("voltage", value=0.7), evaluated("voltage", value=0.6, payload="int8")
+            ]  # fmt: skip
+            for made, sent in zip(records, (100.0, 25.0)):
+                made["traffic"]["nominal_bits_per_inference"] = sent
+            write_task(tmp_path / "payload", name, records)
 
         pairs = pairs_of(0.7)
 
-        assert pairs.task.tolist() == ["digits"] and pairs.ratio.tolist() == [0.25]
+        assert pairs.task.tolist() == ["cifar10", "digits"]
+        assert pairs.ratio.tolist() == [0.254, 0.25]
 
     def test_without_pairs_there_is_no_chapter(self):
         assert payload_chapter(pd.DataFrame()) is None
