@@ -158,6 +158,18 @@ def test_the_words_have_the_numbers_of_the_records(records):
     assert "No record of coded indices is here" in text
 
 
+def test_a_model_with_its_own_tables_is_told_with_and_without():
+    own = {"model": "vit-cifar10"}
+    points = [found("single", 1, **own), found("voltage", **own),
+              found("voltage", **own, payload="int8"),
+              found("trace-b", **own, never=True, **{"active-codewords": 512})]  # fmt: skip
+
+    text = "\n".join(links_chapter(break_even_frame(study() + points), {}).text)
+
+    assert "voltage on 2 devices of vit-cifar10 from 2 Mbps to 2 Mbps with int8." in text
+    assert "Never worth it, on whatever link: pipeline and trace-b K = 512." in text
+
+
 def test_the_stated_speed_leads_also_on_a_slower_machine():
     text = "\n".join(links_chapter(break_even_frame(study(10) + study(5)), {}).text)
 

@@ -128,23 +128,33 @@ def _own(frame):
     """What coding and payloads do to models whose tables are at hand."""
     parts = []
     for model in dict.fromkeys(frame.model):
-        two = frame[(frame.model == model) & (frame.devices == 2)].set_index("label").rate
-        fixed = [label for label in two.index if f"{label}, cross-layer" in two.index]
-        parts += [
-            f"{model}: {label} from {bit_rate_text(two[label])} to "
-            f"{bit_rate_text(two[f'{label}, cross-layer'])}"
-            for label in fixed if label.startswith("trace-b")
-        ]  # fmt: skip
-        parts += [
-            f"voltage from {bit_rate_text(two['voltage'])} to "
-            f"{bit_rate_text(two['voltage, int8'])} with int8 payloads"
-            for _ in [0] if {"voltage", "voltage, int8"} <= set(two.index)
-        ]  # fmt: skip
+        rates = frame[(frame.model == model) & frame.rate.notna()]
+        for devices, rows in rates.groupby("devices", sort=True):
+            found = rows.set_index("label").rate
+            parts += [
+                f"{spoken(label)} on {devices} devices of {model} from {bit_rate_text(rate)} to "
+                f"{bit_rate_text(found[f'{label}, {form}'])} with {form}"
+                for label, rate in found.items() for form in ("cross-layer", "int8")
+                if f"{label}, {form}" in found.index
+                and label.startswith(("trace-b", "voltage"))
+            ]  # fmt: skip
     if not parts:
         return ""
     return (
-        "With codebooks and tables of its own, and the expected frames that `predict` takes from "
-        f"them, two devices: {'; '.join(parts)}."
+        "With codebooks and tables of their own, and the expected frames that `predict` takes from "
+        f"them, the models that were scored change so: {'; '.join(parts)}. A small model computes "
+        "little a token, so that it takes a faster link than the large ones above."
+        + _costly_search(frame)
+    )
+
+
+def _costly_search(frame):
+    lost = frame[frame.rate.isna() & frame.strategy.isin((*SCALING, "trace-nb"))]
+    if lost.empty:
+        return ""
+    return (
+        f" For {sentence(lost.model.unique())} the search among the codewords alone takes more than "
+        "some splits save, whatever the link."
     )
 
 
