@@ -156,3 +156,36 @@ def test_an_unusable_info_file_is_named(load, tmp_path):
 
     with pytest.raises(InputError, match="x.info"):
         coding_chapter([task], tmp_path)
+
+
+CONTEXTS = """\
+exchange 0
+  alone: 8.50 bits a token
+exchange 1
+  alone: 8.40 bits a token
+  and previous^1.0: 2.50 bits a token, 900 pairs counted
+  and next token's previous^0.5: 2.25 bits a token, 1800 pairs counted
+"""
+
+
+def test_contexts_that_pay_are_told_with_what_they_count(load, tmp_path):
+    task = load(codings())
+    (tmp_path / "cifar10" / "contexts.txt").write_text(CONTEXTS)
+
+    chapter = coding_chapter([task], tmp_path)
+
+    title, table = chapter.tables[-1]
+    assert title == "Contexts that pay, ideal bits a token"
+    assert table["with all"].tolist() == ["8.50", "2.25"]
+    assert table["first context"].tolist() == ["none pays", "previous"]
+    assert table["further ones"].tolist() == ["–", "next token's previous"]
+    assert "cifar10 2.50 bits a token with the best single one and 2.25" in chapter.text[-1]
+    assert "3.0 times the pairs" in chapter.text[-1]
+
+
+def test_another_text_is_no_study_of_contexts(load, tmp_path):
+    task = load(codings())
+    (tmp_path / "cifar10" / "contexts.txt").write_text("exchange 0\n  nothing\n")
+
+    with pytest.raises(InputError, match="contexts.txt, line 2"):
+        coding_chapter([task], tmp_path)

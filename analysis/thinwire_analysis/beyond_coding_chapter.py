@@ -12,6 +12,7 @@ from thinwire_analysis.beyond_coding import (
     coding_ratios,
     coding_table,
 )
+from thinwire_analysis.beyond_contexts import contexts_table, contexts_text, load_contexts
 from thinwire_analysis.chapter import Chapter, sentence
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.figures import panels
@@ -27,6 +28,7 @@ def coding_chapter(tasks, folder):
         return None
     table = coding_table(ratios)
     sizes = storage_table(tasks, Path(folder))
+    contexts = load_contexts(tasks, Path(folder))
     title = "Bits a token, headers and padding included"
     figure = Figure(
         "coding", title,
@@ -44,7 +46,10 @@ def coding_chapter(tasks, folder):
     tables = [(title, table)]
     if len(sizes):
         tables.append(("What the tables take", sizes))
+    if len(contexts):
+        tables.append(("Contexts that pay, ideal bits a token", contexts_table(contexts)))
     text = [_meaning(), _found(ratios), _short(ratios), _other_strategies(ratios), _storage(sizes)]
+    text.append(contexts_text(contexts))
     return Chapter(
         "coding", "Fewer bits at the same answer", [part for part in text if part], tables,
         [figure, by_exchange], _lead(ratios),

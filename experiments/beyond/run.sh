@@ -12,7 +12,8 @@
 #   --quick     a tenth of the samples, under results/beyond-quick/
 #   --resume    keep the points that an interrupted study has finished
 #   --json DIR  where records, tables, figures and report go
-# Settings: THINWIRE, the program; else it is built. Codebooks stay in DIR/<task>/codebooks.
+# Settings: THINWIRE, the program, and DUMP_INDICES, thinwire_dump_indices; else they are built.
+# Codebooks stay in DIR/<task>/codebooks.
 # Exit status: 0 all checks pass, 1 one fails, 2 bad usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -116,6 +117,19 @@ codings() {
   printf '%s coding: %d s\n' "$name" "$((SECONDS - at))"
 }
 
+# contexts: which contexts make trace-b's indices cheap on two devices, at the largest codebook
+contexts() {
+  [ -e $here/contexts.py ] || return 0
+  local at=$SECONDS book=$books/trace-b-p2-k${sizes[-1]}.safetensors dump=$folder/indices
+  "$DUMP_INDICES" "$model" "$book" "$calibration" "$calibrated" train trace-b 2 -1 \
+    "$dump-train.safetensors" && "$DUMP_INDICES" "$model" "$book" "$data" "$scored" valid \
+    trace-b 2 -1 "$dump-test.safetensors" || die "the indices of $name could not be written"
+  "$python" $here/contexts.py "$dump-train.safetensors" "$dump-test.safetensors" \
+    "${sizes[-1]}" >"$folder/contexts.txt" || die "$here/contexts.py failed for $name"
+  rm "$dump"-{train,test}.safetensors
+  printf '%s contexts: %d s\n' "$name" "$((SECONDS - at))"
+}
+
 # front: what the Pareto fronts choose from
 front() {
   local devices strategy book at=$SECONDS
@@ -161,6 +175,7 @@ print(round(rates[-2]["gflops"], 1))' "$results/device.profile"
 # everything <train options>: a task's parts
 everything() {
   codings "$@"
+  contexts
   front
   own_links
 }
@@ -200,6 +215,8 @@ beside() {
 
 make_python_environment
 build_program THINWIRE thinwire src/cli/thinwire
+[ ! -e $here/contexts.py ] || build_program DUMP_INDICES thinwire_dump_indices \
+  experiments/beyond/thinwire_dump_indices
 export THINWIRE
 mkdir -p "$results"
 rm -f "$results"/*.predicted
