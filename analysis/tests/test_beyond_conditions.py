@@ -59,7 +59,7 @@ class TestLoss:
 
         assert "with 20 % of the packets lost" in text
         assert "voltage on 2 devices from 70.00 to 60.00 (reuse)" in text
-        assert "Reuse is the better one for 1 of 1" in text
+        assert "Reuse scores higher than skip at 1 of 1" in text
 
     def test_packets_sent_again_lengthen_the_mean(self):
         records = [timed("prism", mean_s=0.1, segments=10),

@@ -141,7 +141,7 @@ def _scores(frame, metric):
         f"{sentence(parts)}."
     )
     if pairs:
-        text += f" Reuse is the better one for {reuse_better} of {pairs} of these."
+        text += f" Reuse scores higher than skip at {reuse_better} of {pairs} of these."
     return text
 
 
