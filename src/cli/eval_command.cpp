@@ -47,7 +47,7 @@ constexpr const char* kUsage =
     "trace.jsonl\n\n"
     "exit status: 0 ok, 1 a point failed, 2 wrong usage or input\n";
 
-constexpr std::array<std::string_view, 36> kFields = {
+constexpr std::array<std::string_view, 39> kFields = {
     "model",         "data",      "samples",       "metric",
     "agreement",     "tokens",    "strategy",      "devices",
     "threads",       "dtype",     "partition",     "slowness",
@@ -55,8 +55,9 @@ constexpr std::array<std::string_view, 36> kFields = {
     "scaling",       "groups",    "index-bits",    "class-token",
     "codebook",      "codewords", "level",         "active-codewords",
     "buffers",       "overlap",   "micro-batches", "io",
-    "rate",          "latency",   "topology",      "convention",
-    "seed",          "timeout",   "json",          "payload"};
+    "rate",          "latency",   "topology",      "overhead",
+    "loss",          "on-loss",   "convention",    "seed",
+    "timeout",       "json",      "payload"};
 
 /// What a sweep document may say about timing has no meaning here: each sample runs once.
 harness::KeyValues untimed() {

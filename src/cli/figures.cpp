@@ -67,7 +67,21 @@ std::string link_name(const Json& link) {
   name += ", " + link.at("topology").get<std::string>();
   if (const std::string overhead = link.value("overhead", "none"); overhead != "none")
     name += ", " + overhead;
+  if (link.contains("loss"))
+    name += fmt::format(", loss {:g}%", 100 * link["loss"]["probability"].get<double>());
   return name;
+}
+
+std::string losses_line(const Json& record) {
+  const Json& traffic = record.at("traffic");
+  if (!traffic.contains("losses")) return "";
+  const Json& losses = traffic.at("losses");
+  const Json& rows = losses.at("lost_rows_fraction");
+  return fmt::format("  losses      {} of {} packets lost, with {:.1f} % of the rows; on-loss {}\n",
+                     losses.at("lost_packets").get<std::int64_t>(),
+                     losses.at("packets").get<std::int64_t>(),
+                     rows.is_null() ? 0.0 : 100 * rows.get<double>(),
+                     record.at("spec").at("on-loss").get<std::string>());
 }
 
 }  // namespace thinwire::cli

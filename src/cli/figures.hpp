@@ -17,5 +17,7 @@ std::string rate(const Json& value);
 std::string joules(const Json& value);
 /// A link setting: "10 Mbps, 2 ms, unicast".
 std::string link_name(const Json& link);
+/// A line of its own about packets that never arrived; "" where the link drops none.
+std::string losses_line(const Json& record);
 
 }  // namespace thinwire::cli

@@ -76,6 +76,7 @@ void print_evaluation(const Json& record) {
       "\n  traffic     {} an inference, all devices together; {} tokens a sequence ({}..{})\n",
       bits(accuracy.at("bits_per_inference")), number(tokens.at("mean")),
       tokens.at("min").get<Index>(), tokens.at("max").get<Index>());
+  fmt::print("{}", losses_line(record));
   if (accuracy.contains("agreement")) print_agreement(accuracy.at("agreement"));
   if (record.at("checks").at("counted_equals_predicted") == false)
     fmt::print("  COUNTED AND PREDICTED DIFFER\n");

@@ -121,7 +121,7 @@ void print_traffic(const Json& record) {
     fmt::print("; compression {:.2f}", rate.get<double>());
   if (!traffic.at("terminal_wire_bytes").is_null())
     fmt::print("; {} from the terminal", bytes(traffic.at("terminal_wire_bytes")));
-  fmt::print("\n");
+  fmt::print("\n{}", losses_line(record));
 }
 
 void print_memory(const Json& record) {

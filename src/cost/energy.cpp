@@ -41,9 +41,10 @@ class RadioMeter {
     }
     if (loads_.size() == 1) return;
     const Rate rate = std::ranges::min(link_.rates);  // all must hear it
-    send(from, bytes, rate);
+    const int receivers = static_cast<int>(loads_.size()) - 1;
+    send(from, bytes, rate, receivers);
     for (std::size_t to = 0; to < loads_.size(); ++to)
-      if (to != from) receive(to, bytes, rate);
+      if (to != from) receive(to, bytes, rate, receivers);
   }
 
   void carry(std::size_t from, std::size_t to, std::int64_t bytes) {
@@ -52,16 +53,16 @@ class RadioMeter {
     receive(to, bytes, rate);
   }
 
-  void send(std::size_t from, std::int64_t bytes, Rate rate) {
+  void send(std::size_t from, std::int64_t bytes, Rate rate, int receivers = 1) {
     if (from == terminal()) return;
-    const std::int64_t bits = 8 * link_.bytes_on_link(bytes);
+    const std::int64_t bits = 8 * link_.mean_bytes_on_link(bytes, receivers);
     loads_[from].sent_bits += bits;
     loads_[from].transmit_s += rate.seconds_for(static_cast<double>(bits));
   }
 
-  void receive(std::size_t to, std::int64_t bytes, Rate rate) {
+  void receive(std::size_t to, std::int64_t bytes, Rate rate, int receivers = 1) {
     if (to == terminal()) return;
-    const std::int64_t bits = 8 * link_.bytes_on_link(bytes);
+    const std::int64_t bits = 8 * link_.mean_bytes_on_link(bytes, receivers);
     loads_[to].received_bits += bits;
     loads_[to].receive_s += rate.seconds_for(static_cast<double>(bits));
   }

@@ -23,6 +23,15 @@ std::span<const std::byte> Delivery::from(int device) const {
                       static_cast<std::size_t>(sizes_[index]));
 }
 
+bool Delivery::is_missing(int device, std::int64_t begin, std::int64_t end) const {
+  if (link_ == nullptr || device == receiver_ || begin >= end) return false;
+  const MessageLosses losses(link_->loss, number_, device, receiver_);
+  const std::int64_t packet_bytes = link_->packet_bytes();
+  for (std::int64_t packet = begin / packet_bytes; packet * packet_bytes < end; ++packet)
+    if (losses.is_lost(packet)) return true;
+  return false;
+}
+
 Fabric::Fabric(Transport& all, Transport* devices, FabricOptions options)
     : all_(all), devices_(devices), options_(std::move(options)) {}
 
@@ -31,6 +40,7 @@ void Fabric::begin_iteration(std::int64_t iteration) {
   all_.meet();
   operations_ = {};
   traffic_ = {};
+  losses_ = {};
   timeline_.clear();
   windows_s_.clear();
   layer_ = 0;
@@ -56,14 +66,17 @@ DeviceIteration Fabric::end_iteration() {
     if (made > 0) traffic_.mpi_calls[function] = made;
   }
   result.traffic = traffic_;
+  result.losses = losses_;
   result.windows_s = windows_s_;
   return result;
 }
 
 Pending Fabric::all_gather(const Payload& payload, std::span<std::byte> into,
-                           std::span<const std::int64_t> sizes) {
+                           std::span<const std::int64_t> sizes,
+                           std::optional<ExchangeNumber> number) {
   Slot& slot = prepare(Kind::all_gather, payload, into);
   expect(slot, sizes);
+  if (drops_packets()) slot.number = number;
   return start(slot);
 }
 
@@ -101,6 +114,7 @@ Fabric::Slot& Fabric::prepare(Kind kind, const Payload& payload, std::span<std::
   slot.scattered.clear();
   slot.into = into;
   slot.knows_sizes = false;
+  slot.number.reset();
   return slot;
 }
 
@@ -139,7 +153,36 @@ Delivery Fabric::wait(Pending pending) {
   slot.is_busy = false;
   ++waited_;
   if (!receives(slot)) return {{}, {}};
-  return {slot.into.first(static_cast<std::size_t>(sum(slot.arrived))), slot.arrived};
+  Delivery delivery(slot.into.first(static_cast<std::size_t>(sum(slot.arrived))), slot.arrived);
+  if (slot.number) drop_packets(delivery, slot);
+  return delivery;
+}
+
+/// MPI loses nothing: what the link would have lost is taken out of the buffer again.
+void Fabric::drop_packets(Delivery& delivery, const Slot& slot) {
+  delivery.link_ = &options_.links.front();
+  delivery.number_ = *slot.number;
+  delivery.receiver_ = device();
+  const std::int64_t packet_bytes = delivery.link_->packet_bytes();
+  std::int64_t offset = 0;
+  for (int from = 0; from < devices(); ++from) {
+    const std::int64_t size = slot.arrived[static_cast<std::size_t>(from)];
+    for (std::int64_t begin = 0; begin < size && from != device(); begin += packet_bytes) {
+      const std::int64_t end = std::min(size, begin + packet_bytes);
+      ++losses_.packets;
+      if (!delivery.is_missing(from, begin, end)) continue;
+      ++losses_.lost_packets;
+      std::ranges::fill(slot.into.subspan(static_cast<std::size_t>(offset + begin),
+                                          static_cast<std::size_t>(end - begin)),
+                        Delivery::kLostByte);
+    }
+    offset += size;
+  }
+}
+
+void Fabric::count_lost_rows(std::int64_t rows, std::int64_t lost) {
+  losses_.rows += rows;
+  losses_.lost_rows += lost;
 }
 
 void Fabric::mark(Milestone milestone) {

@@ -40,7 +40,15 @@ void check_options(const FabricOptions& options, int devices, int hosts) {
   if (!options.slowness.empty()) check_per_device("slowness", options.slowness, devices);
   if (options.clock == Clock::modelled)
     check_per_device("device-gflops", options.device_flops_per_s, devices);
+  for (const Link& link : options.links)
+    require_input(
+        link.loss == options.links.front().loss &&
+            (!link.loss.drops() || link.packet_bytes() == options.links.front().packet_bytes()),
+        "link settings that lose different packets cannot share one execution");
   if (!is_wall_clock(options.clock)) return;
+  require_input(!options.links.front().loss.repeats(),
+                "clock '{}' sends no packet again: use 'emulated', or loss with skip or reuse",
+                to_string(options.clock));
   require_input(options.links.size() == 1,
                 "clock '{}' was given {} link settings: it runs one at a time",
                 to_string(options.clock), options.links.size());

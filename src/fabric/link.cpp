@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "thinwire/base/error.hpp"
@@ -82,6 +83,16 @@ std::int64_t Link::bytes_on_link(std::int64_t message_bytes) const {
   return message_bytes + packets * overhead.header_bytes;
 }
 
+std::int64_t Link::mean_bytes_on_link(std::int64_t message_bytes, int receivers) const {
+  const std::int64_t once = bytes_on_link(message_bytes);
+  if (!loss.repeats()) return once;
+  return std::llround(static_cast<double>(once) * loss.mean_transmissions(receivers));
+}
+
+std::int64_t Link::packet_bytes() const {
+  return overhead.header_bytes > 0 ? overhead.payload_bytes : kTcpOverhead.payload_bytes;
+}
+
 std::vector<Rate> parse_rates(std::string_view text) {
   std::vector<Rate> rates;
   for (const std::string& part : split(text, ':')) rates.push_back(Rate::parse(part));
@@ -100,9 +111,10 @@ std::string rates_to_string(const std::vector<Rate>& rates) {
 std::string to_string(const Link& link) {
   const std::string overhead = to_string(link.overhead);
   const std::string rates = rates_to_string(link.rates);
-  return fmt::format("{}, {}, {}{}", link.trace ? link.trace->name() : rates,
-                     to_string(link.latency), to_string(link.topology),
-                     overhead == "none" ? "" : fmt::format(", overhead {}", overhead));
+  return fmt::format(
+      "{}, {}, {}{}{}", link.trace ? link.trace->name() : rates, to_string(link.latency),
+      to_string(link.topology), overhead == "none" ? "" : fmt::format(", overhead {}", overhead),
+      link.loss.probability > 0 ? fmt::format(", loss {:g}%", 100 * link.loss.probability) : "");
 }
 
 }  // namespace thinwire::fabric

@@ -35,6 +35,13 @@ void LinkModel::reset(std::int64_t iteration) {
   std::ranges::fill(port_free_s_, 0.0);
   medium_free_s_ = 0;
   link_bits_ = 0;
+  repeated_packets_ = 0;
+  number_ = {static_cast<std::uint64_t>(iteration), 0};
+}
+
+/// One that carried nothing has no number, so that schedules may leave it out.
+void LinkModel::end_collective(std::int64_t bits_before) {
+  if (link_bits_ > bits_before) ++number_.exchange;
 }
 
 void LinkModel::all_gather(std::span<const double> ready_s, std::span<const std::int64_t> bytes,
@@ -45,16 +52,22 @@ void LinkModel::all_gather(std::span<const double> ready_s, std::span<const std:
              bytes.size(), latest_arrival_s.size(), devices_);
   std::ranges::fill(latest_arrival_s, 0.0);
   if (devices_ == 1) return;
+  const std::int64_t bits_before = link_bits_;
   switch (link_.topology) {
     case Topology::broadcast:
-      return send_broadcasts(ready_s, bytes, latest_arrival_s, log);
+      send_broadcasts(ready_s, bytes, latest_arrival_s, log);
+      break;
     case Topology::unicast:
       if (log == nullptr && is_in_step(ready_s, bytes))
-        return send_rounds_in_step(ready_s, bytes, latest_arrival_s);
-      return send_rounds(ready_s, bytes, latest_arrival_s, log);
+        send_rounds_in_step(ready_s, bytes, latest_arrival_s);
+      else
+        send_rounds(ready_s, bytes, latest_arrival_s, log);
+      break;
     case Topology::shared:
-      return send_in_turn(ready_s, bytes, latest_arrival_s, log);
+      send_in_turn(ready_s, bytes, latest_arrival_s, log);
+      break;
   }
+  end_collective(bits_before);
 }
 
 void LinkModel::send(std::span<const double> ready_s, std::span<const Message> messages,
@@ -71,7 +84,9 @@ void LinkModel::send(std::span<const double> ready_s, std::span<const Message> m
     enqueue(message);
   }
   sort_queue(ready_s);
+  const std::int64_t bits_before = link_bits_;
   serve_queue(ready_s, latest_arrival_s, log);
+  end_collective(bits_before);
 }
 
 void LinkModel::gather(int root, std::span<const double> ready_s,
@@ -87,7 +102,9 @@ void LinkModel::gather(int root, std::span<const double> ready_s,
   for (int from = 0; from < count; ++from)
     if (from != root) enqueue({from, root, bytes[at(from)]});
   sort_queue(ready_s);
+  const std::int64_t bits_before = link_bits_;
   serve_queue(ready_s, latest_arrival_s, log);
+  end_collective(bits_before);
 }
 
 /// Cost: P. All hear the latest transmission, but for its sender, who hears the second latest.
@@ -126,7 +143,7 @@ void LinkModel::send_rounds(std::span<const double> ready_s, std::span<const std
 bool LinkModel::is_in_step(std::span<const double> ready_s,
                            std::span<const std::int64_t> bytes) const {
   const double start_s = std::max(ready_s[0], transmitter_free_s_[0]);
-  bool is_equal = link_.rates.size() == 1 && bytes[0] > 0;
+  bool is_equal = link_.rates.size() == 1 && bytes[0] > 0 && !link_.loss.repeats();
   for (std::size_t p = 0; is_equal && p < at(devices_); ++p)
     is_equal = bytes[p] == bytes[0] && std::max(ready_s[p], transmitter_free_s_[p]) == start_s &&
                port_free_s_[p] <= start_s;
@@ -201,15 +218,44 @@ double LinkModel::end_of_transfer_s(std::int64_t bits, double start_s, Rate rate
 
 Transfer LinkModel::occupy(const Message& message, double start_s, Rate rate,
                            std::vector<Transfer>* log) {
-  const std::int64_t bits = 8 * link_.bytes_on_link(message.bytes);
+  const Repeats repeats = link_.loss.repeats() ? repeats_of(message) : Repeats{};
+  const std::int64_t bits = 8 * (link_.bytes_on_link(message.bytes) + repeats.bytes);
   const double end_s = end_of_transfer_s(bits, start_s, rate);
   const Transfer transfer{message.from, message.to, start_s, end_s,
-                          end_s + link_.latency.value_s()};
+                          end_s + (1 + 2 * repeats.rounds) * link_.latency.value_s()};
   transmitter_free_s_[at(message.from)] = end_s;
   medium_free_s_ = std::max(medium_free_s_, end_s);
   link_bits_ += bits;
+  repeated_packets_ += repeats.packets;
   if (log != nullptr) log->push_back(transfer);
   return transfer;
+}
+
+LinkModel::Repeats LinkModel::repeats_of(const Message& message) const {
+  const std::int64_t packet_bytes = link_.packet_bytes();
+  Repeats repeats;
+  for (std::int64_t packet = 0, left = message.bytes; left > 0; ++packet, left -= packet_bytes) {
+    const int again = transmissions(message, packet) - 1;
+    if (again == 0) continue;
+    const std::int64_t bytes = std::min(left, packet_bytes) + link_.overhead.header_bytes;
+    repeats.packets += again;
+    repeats.bytes += again * bytes;
+    repeats.rounds = std::max(repeats.rounds, again);
+  }
+  return repeats;
+}
+
+/// Of one packet until its receiver has it: for a broadcast, a message of a device to itself, until
+/// all the others have.
+int LinkModel::transmissions(const Message& message, std::int64_t packet) const {
+  const auto until_at = [&](int to) {
+    return MessageLosses(link_.loss, number_, message.from, to).transmissions(packet);
+  };
+  if (message.to != message.from) return until_at(message.to);
+  int most = 1;
+  for (int to = 0; to < devices_; ++to)
+    if (to != message.from) most = std::max(most, until_at(to));
+  return most;
 }
 
 void LinkModel::save_state(std::span<double> state) const {
@@ -218,7 +264,9 @@ void LinkModel::save_state(std::span<double> state) const {
   auto next = std::ranges::copy(transmitter_free_s_, state.begin()).out;
   next = std::ranges::copy(port_free_s_, next).out;
   *next++ = medium_free_s_;
-  *next = static_cast<double>(link_bits_);
+  *next++ = static_cast<double>(link_bits_);
+  *next++ = static_cast<double>(repeated_packets_);
+  *next = static_cast<double>(number_.exchange);
 }
 
 void LinkModel::load_state(std::span<const double> state) {
@@ -228,7 +276,9 @@ void LinkModel::load_state(std::span<const double> state) {
   std::ranges::copy(state.first(count), transmitter_free_s_.begin());
   std::ranges::copy(state.subspan(count, count), port_free_s_.begin());
   medium_free_s_ = state[2 * count];
-  link_bits_ = static_cast<std::int64_t>(state.back());
+  link_bits_ = static_cast<std::int64_t>(state[2 * count + 1]);
+  repeated_packets_ = static_cast<std::int64_t>(state[2 * count + 2]);
+  number_.exchange = static_cast<std::uint64_t>(state.back());
 }
 
 }  // namespace thinwire::fabric

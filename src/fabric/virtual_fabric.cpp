@@ -21,6 +21,7 @@ Link without_cost(Link link) {
   link.trace.reset();
   link.latency = Seconds(0);
   link.overhead = {};
+  link.loss = {};
   return link;
 }
 
@@ -201,6 +202,7 @@ void VirtualFabric::on_end(DeviceIteration& result) {
     result.links.push_back(
         {clock.compute_s(), clock.wait_s(), clock.hidden_s(), unlimited.wait_s(), milestone_s});
     result.link_bits.push_back(link.link_bits());
+    result.repeated_packets.push_back(link.repeated_packets());
   }
 }
 

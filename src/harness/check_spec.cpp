@@ -8,6 +8,7 @@
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/text.hpp"
 #include "thinwire/harness/spec_text.hpp"
+#include "thinwire/harness/strategy_traits.hpp"
 #include "thinwire/ops/runtime.hpp"
 #include "thinwire/strategy/strategy.hpp"
 
@@ -95,6 +96,35 @@ void check_traces(const RunSpec& spec) {
                 "emulated)");
 }
 
+void check_loss(const RunSpec& spec) {
+  if (spec.loss == 0) return;
+  if (spec.loss_policy() == fabric::OnLoss::retransmit) {
+    require_input(!fabric::is_wall_clock(spec.clock),
+                  "--loss={} with --clock={}: real time sends no packet again (write "
+                  "--clock=emulated, or --on-loss=skip or reuse)",
+                  spec.loss, to_string(spec.clock));
+    return;
+  }
+  require_input(traits_of(spec.strategy).splits_tokens,
+                "--on-loss={} with --strategy={}: only strategies that split the tokens can do "
+                "without a message (write retransmit)",
+                to_string(spec.on_loss), spec.strategy);
+  require_input(
+      spec.on_loss != fabric::OnLoss::reuse || !traits_of(spec.strategy).has_buffers() ||
+          spec.buffers == compress::Buffers::off,
+      "--on-loss=reuse with --buffers={}: an earlier codeword is coded anew, and codewords "
+      "are kept without buffers alone (write --buffers=off, or --on-loss=skip)",
+      to_string(spec.buffers));
+  require_input(!spec.has_terminal(),
+                "--on-loss={} with --io=terminal: what a terminal sends must arrive (write "
+                "retransmit, or --io=replicated)",
+                to_string(spec.on_loss));
+  require_input(spec.scaling != compress::Scaling::duplicate,
+                "--on-loss={} with --scaling=duplicate: repeated rows are not told apart from "
+                "means (write --scaling=on)",
+                to_string(spec.on_loss));
+}
+
 void check_data(const RunSpec& spec) {
   const bool has_data = !spec.data.empty();
   require_input(has_data || (!spec.samples && spec.metric.empty()),
@@ -162,6 +192,7 @@ void check_options(const RunSpec& spec, const model::ModelConfig* config) {
   check_links(spec);
   check_traces(spec);
   check_clock(spec);
+  check_loss(spec);
   check_data(spec);
   if (config != nullptr) check_model(spec, *config);
 }

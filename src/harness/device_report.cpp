@@ -31,6 +31,13 @@ static void from_json(const Json& json, TimelineEvent& e) {
        json.at(6)};
 }
 
+static void to_json(Json& json, const LossCounts& l) {
+  json = {l.packets, l.lost_packets, l.rows, l.lost_rows};
+}
+static void from_json(const Json& json, LossCounts& l) {
+  l = {json.at(0), json.at(1), json.at(2), json.at(3)};
+}
+
 static void to_json(Json& json, const DeviceIteration& i) {
   const Operations& o = i.operations;
   json = {i.links,
@@ -40,13 +47,15 @@ static void to_json(Json& json, const DeviceIteration& i) {
           i.traffic,
           i.windows_s,
           i.wall_s,
-          i.eviction_s};
+          i.eviction_s,
+          i.repeated_packets,
+          i.losses};
 }
 static void from_json(const Json& json, DeviceIteration& i) {
   const Json& o = json.at(2);
   i = {json.at(0), json.at(1), {o.at(0), o.at(1), o.at(2), o.at(3), o.at(4), o.at(5)},
        json.at(3), json.at(4), json.at(5),
-       json.at(6)};
+       json.at(6), json.at(7), json.at(8)};
 }
 
 }  // namespace thinwire::fabric

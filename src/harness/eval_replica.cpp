@@ -43,8 +43,15 @@ class HiddenObserver final : public strategy::Observer {
 
 DeviceCounts counts_of(const fabric::DeviceIteration& iteration) {
   const fabric::Traffic& traffic = iteration.traffic;
-  return {iteration.operations, traffic.payload_bits, traffic.header_bits, traffic.padding_bits,
-          traffic.wire_bytes};
+  return {iteration.operations, traffic.payload_bits, traffic.header_bits,
+          traffic.padding_bits, traffic.wire_bytes,   iteration.losses};
+}
+
+/// Time is not asked for: all that a link may do is drop packets.
+fabric::Link untimed_link(const RunSpec& spec) {
+  const fabric::Link link = spec.links().front();
+  if (!link.loss.drops()) return {};
+  return {.overhead = link.overhead, .loss = link.loss};
 }
 
 /// A device's strategy and fabric of one formation.
@@ -72,7 +79,8 @@ class ReplicaDevice {
                                                .lengths = formations[f].lengths,
                                                .memory = &workspace_,
                                                .batch = batch});
-      seat.fabric = fabric::make_fabric(*transports[f], {.watchdog = &watchdog});
+      seat.fabric = fabric::make_fabric(*transports[f],
+                                        {.links = {untimed_link(spec)}, .watchdog = &watchdog});
     }
   }
 
@@ -153,7 +161,8 @@ class Host {
         const model::ModelInput& input = piece.sample.sequences[s];
         const Formation& formation = formation_of(formations_, input.tokens(config_));
         desk_.tasks[static_cast<std::size_t>(&formation - formations_.data())].push_back(
-            {&input, &piece.outputs[s]});
+            {&input, &piece.outputs[s],
+             static_cast<std::uint64_t>(piece.number) * piece.outputs.size() + s});
       }
   }
 
@@ -201,9 +210,9 @@ void run_tasks(strategy::Strategy& strategy, fabric::Fabric& fabric,
   std::vector<HiddenObserver> observers;
   observers.reserve(tasks.size());  // they are pointed to
   std::vector<strategy::BatchItem> batch;
-  for (const auto& [input, outputs] : tasks) {
+  for (const auto& [input, outputs, number] : tasks) {
     HiddenObserver& observer = observers.emplace_back(outputs->hidden);
-    batch.push_back({input, outputs->hidden.empty() ? nullptr : &observer});
+    batch.push_back({input, outputs->hidden.empty() ? nullptr : &observer, number});
   }
   const auto place = [&](std::size_t item, const strategy::Output& output) {
     if (output.values.rows() == 0) return;
@@ -233,6 +242,7 @@ DeviceCounts& DeviceCounts::operator+=(const DeviceCounts& other) {
   header_bits += other.header_bits;
   padding_bits += other.padding_bits;
   wire_bytes += other.wire_bytes;
+  losses += other.losses;
   return *this;
 }
 

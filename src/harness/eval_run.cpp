@@ -171,7 +171,13 @@ void fill_counts(Result& result, const Point& point, const EvaluationFindings& a
                               .padding_bits = device.padding_bits,
                               .wire_bytes = device.wire_bytes});
   }
-  result.counted_equals_predicted = all.counts == predicted_counts(point);
+  std::vector<DeviceCounts> counted = all.counts;
+  for (DeviceCounts& device : counted) {
+    if (point.spec.links().front().loss.drops())
+      result.losses = result.losses.value_or(fabric::LossCounts{}) += device.losses;
+    device.losses = {};  // chance, which no formula knows
+  }
+  result.counted_equals_predicted = counted == predicted_counts(point);
 }
 
 }  // namespace

@@ -83,6 +83,10 @@ void parse_value(std::string_view text, fabric::PacketOverhead& value) {
   value = fabric::parse_overhead(text);
 }
 
+void parse_value(std::string_view text, fabric::OnLoss& value) {
+  value = fabric::parse_on_loss(text);
+}
+
 void parse_value(std::string_view text, std::vector<std::vector<Rate>>& settings) {
   settings.clear();
   for (const std::string& part : split(text, ',')) {

@@ -47,6 +47,7 @@ void parse_value(std::string_view text, strategy::Collect& value);
 void parse_value(std::string_view text, fabric::Clock& value);
 void parse_value(std::string_view text, fabric::Topology& value);
 void parse_value(std::string_view text, fabric::PacketOverhead& value);
+void parse_value(std::string_view text, fabric::OnLoss& value);
 /// "0..999", or one number.
 void parse_value(std::string_view text, SampleRange& value);
 

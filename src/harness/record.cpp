@@ -192,21 +192,32 @@ Json terminal_wire_bytes(const Result& result) {
                                  : predicted_terminal_bytes(result.predictions);
 }
 
+/// Of all devices together.
+Json losses_json(const fabric::LossCounts& losses) {
+  const auto rows = static_cast<double>(losses.rows);
+  return {{"packets", losses.packets},
+          {"lost_packets", losses.lost_packets},
+          {"lost_rows_fraction",
+           losses.rows == 0 ? Json(nullptr) : Json(static_cast<double>(losses.lost_rows) / rows)}};
+}
+
 Json traffic_section(const Result& result) {
   if (result.predictions.empty() && result.traffic.empty()) return nullptr;
   const Nominal figures = nominal(result.predictions);
   const auto& requested = result.spec.compression_rate;
-  return {{"pdplc_tokens", finite_or_null(figures.pdplc_tokens)},
-          {"compression_rate", finite_or_null(figures.compression_rate)},
-          {"compression_rate_requested", requested ? Json(*requested) : Json(nullptr)},
-          {"exchanges", figures.exchanges},
-          {"nominal_bits_per_exchange", finite_or_null(figures.bits_per_exchange)},
-          {"nominal_bits_first_exchange", finite_or_null(figures.bits_first_exchange)},
-          {"nominal_bits_per_inference", finite_or_null(figures.bits_per_inference)},
-          {"link_bits", link_bits_json(result, 0)},
-          {"mpi_calls", mpi_calls(result.traffic)},
-          {"terminal_wire_bytes", terminal_wire_bytes(result)},
-          {"per_device", device_bits(result)}};
+  Json section{{"pdplc_tokens", finite_or_null(figures.pdplc_tokens)},
+               {"compression_rate", finite_or_null(figures.compression_rate)},
+               {"compression_rate_requested", requested ? Json(*requested) : Json(nullptr)},
+               {"exchanges", figures.exchanges},
+               {"nominal_bits_per_exchange", finite_or_null(figures.bits_per_exchange)},
+               {"nominal_bits_first_exchange", finite_or_null(figures.bits_first_exchange)},
+               {"nominal_bits_per_inference", finite_or_null(figures.bits_per_inference)},
+               {"link_bits", link_bits_json(result, 0)},
+               {"mpi_calls", mpi_calls(result.traffic)},
+               {"terminal_wire_bytes", terminal_wire_bytes(result)},
+               {"per_device", device_bits(result)}};
+  if (result.losses) section["losses"] = losses_json(*result.losses);
+  return section;
 }
 
 /// Every device's prediction; sequences run one after the other, so the largest of each counts.

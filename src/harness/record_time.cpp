@@ -154,10 +154,16 @@ Json nominal_communication(const Result& result, const std::vector<fabric::Link>
   return list;
 }
 
-/// Bytes that the link carries for an exchange, copies and packet headers included.
+/// Bytes that the link carries for an exchange, copies, packet headers and the retransmissions to
+/// expect included.
 std::int64_t carried_bytes(const cost::ScheduledExchange& exchange, const fabric::Link& link) {
   using Kind = cost::ScheduledExchange::Kind;
-  const auto on_link = [&link](std::int64_t bytes) { return link.bytes_on_link(bytes); };
+  const bool is_heard_by_all =
+      exchange.kind == Kind::all_gather && link.topology == fabric::Topology::broadcast;
+  const int receivers = is_heard_by_all ? static_cast<int>(exchange.bytes.size()) - 1 : 1;
+  const auto on_link = [&](std::int64_t bytes) {
+    return link.mean_bytes_on_link(bytes, receivers);
+  };
   const std::int64_t all = std::transform_reduce(exchange.bytes.begin(), exchange.bytes.end(),
                                                  std::int64_t{0}, std::plus<>(), on_link);
   // Device 0 receives.
@@ -182,6 +188,10 @@ Json link_json(const fabric::Link& link) {
                             {"fingerprint", trace->fingerprint()},
                             {"mean_rate_bit_per_s", trace->mean_rate().bit_per_s()},
                             {"duration_s", trace->duration_s()}};
+  if (link.loss.probability > 0)
+    object["loss"] = {{"probability", link.loss.probability},
+                      {"policy", fabric::to_string(link.loss.policy)},
+                      {"packet_bytes", link.packet_bytes()}};
   return object;
 }
 
@@ -207,6 +217,7 @@ Json time_section(const Result& result) {
     const Iterations iterations = i < result.times.size() ? result.times[i] : Iterations{};
     Json entry{{"link", link_json(links[i])}, {"link_bits", link_bits_json(result, i)}};
     entry.update(link_times(iterations, result.spec));
+    if (i < result.repeated_packets.size()) entry["repeated_packets"] = result.repeated_packets[i];
     add_pipeline_figures(entry, iterations, result.spec);
     if (!result.spec.device_power.empty())
       entry["energy"] = energy_section(result, links[i], iterations);

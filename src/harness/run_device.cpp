@@ -51,7 +51,8 @@ strategy::StrategyOptions strategy_options(const RunSpec& spec,
           .class_token = spec.class_token,
           .micro_batches = spec.micro_batches,
           .io = spec.io,
-          .collect = spec.collect};
+          .collect = spec.collect,
+          .on_loss = spec.loss_policy()};
 }
 
 DeviceRun::DeviceRun(const Shared& shared, const Point& point, std::vector<fabric::Link> links,

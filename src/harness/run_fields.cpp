@@ -71,6 +71,22 @@ Field make_level_field() {
   return field;
 }
 
+Field make_loss_field() {
+  Field field = make_new_field("loss", "P",
+                               "probability with which the link loses a packet, 0.05 or 5%: of "
+                               "--overhead's payload, or of 1448 bytes",
+                               &RunSpec::loss, Expansion::numbers);
+  field.assign = [](RunSpec& spec, std::string_view text) {
+    const bool is_percent = text.ends_with('%');
+    spec.loss =
+        is_percent ? parse_number(text.substr(0, text.size() - 1)) / 100 : parse_number(text);
+    require_input(
+        spec.loss >= 0 && spec.loss < 1,
+        "a probability from 0 to below 1 (write 0.05 or 5%): with 1 nothing ever arrives");
+  };
+  return field;
+}
+
 std::vector<Field> work_fields() {
   using enum Expansion;
   return {
@@ -179,6 +195,11 @@ std::vector<Field> link_fields() {
       make_new_field("overhead", "none|tcp|66B/1448B",
                      "headers that travel with every message: bytes a packet / payload a packet",
                      &RunSpec::overhead, names),
+      make_loss_field(),
+      make_new_field("on-loss", "retransmit|skip|reuse",
+                     "a lost packet is sent again, or the tokens that it was about are left out, "
+                     "or what the exchange before said of them stands in",
+                     &RunSpec::on_loss, names),
   };
 }
 

@@ -79,6 +79,7 @@ std::vector<std::string_view> without_meaning(const RunSpec& spec) {
   unless(spec.strategy == "pipeline", {"micro-batches"});
   unless(spec.has_terminal(), {"collect"});
   unless(spec.rate_trace.empty(), {"rate"});
+  unless(spec.loss > 0, {"on-loss"});
   return names;
 }
 
@@ -90,6 +91,7 @@ std::vector<fabric::Link> RunSpec::links() const {
     link.latency = delay;
     link.topology = medium;
     link.overhead = overhead;
+    if (loss > 0) link.loss = {.probability = loss, .policy = on_loss, .seed = seed};
     settings.push_back(std::move(link));
   };
   for (const fabric::Topology medium : topology)
@@ -99,6 +101,10 @@ std::vector<fabric::Link> RunSpec::links() const {
         if (rate_trace.empty()) add({.rates = rates}, delay, medium);
     }
   return settings;
+}
+
+fabric::OnLoss RunSpec::loss_policy() const {
+  return loss > 0 ? on_loss : fabric::OnLoss::retransmit;
 }
 
 std::vector<double> RunSpec::slowness_per_device() const {

@@ -99,6 +99,22 @@ void require_equal_counts(const Point& point, std::span<const DeviceReport> repo
                  "{} counted differently in two iterations", point.spec.strategy);
 }
 
+/// Of the first iteration what never arrived, which is alike in all; of all what was sent again.
+void fill_losses(Result& result, std::span<const DeviceReport> devices) {
+  const fabric::Loss loss = result.spec.links().front().loss;
+  if (loss.drops()) {
+    result.losses.emplace();
+    for (const DeviceReport& device : devices) *result.losses += device.iterations[0].losses;
+  }
+  if (!loss.repeats()) return;
+  const std::vector<DeviceIteration>& iterations = devices[0].iterations;
+  result.repeated_packets.assign(iterations[0].repeated_packets.size(), 0.0);
+  for (const DeviceIteration& iteration : iterations)
+    for (std::size_t link = 0; link < result.repeated_packets.size(); ++link)
+      result.repeated_packets[link] += static_cast<double>(iteration.repeated_packets[link]) /
+                                       static_cast<double>(iterations.size());
+}
+
 /// Of the first iteration; the others are equal.
 void fill_counts(Result& result, std::span<const DeviceReport> reports) {
   const auto devices = static_cast<std::size_t>(result.spec.devices);
@@ -113,6 +129,7 @@ void fill_counts(Result& result, std::span<const DeviceReport> reports) {
     result.terminal_traffic = reports[devices].iterations[0].traffic;
   }
   result.link_bits = reports[0].iterations[0].link_bits;
+  fill_losses(result, reports.first(devices));
 }
 
 /// In the memory of rank 0's node.

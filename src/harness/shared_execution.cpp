@@ -27,6 +27,9 @@ std::string execution_key(const Point& point) {
                         !spec.trace.empty() || !point.skip_reason.empty();
   if (is_alone) return "";
   Json key{{"rows", spec.rows}};  // of partition=auto
+  // What is lost is data: packets of another size are others.
+  if (const fabric::Link& link = spec.links().front(); link.loss.drops())
+    key["packet_bytes"] = link.packet_bytes();
   for (const Field& field : run_fields())
     if (std::ranges::find(kLinkFields, field.name) == kLinkFields.end())
       key[std::string(field.name)] = field.to_json(spec);
@@ -52,6 +55,7 @@ Result result_under(const Result& all, const RunSpec& spec, std::span<const std:
   result.spec = spec;
   result.times = chosen(all.times, links);
   result.link_bits = chosen(all.link_bits, links);
+  if (!all.repeated_packets.empty()) result.repeated_packets = chosen(all.repeated_packets, links);
   return result;
 }
 

@@ -35,8 +35,10 @@ Times modelled_times(const Point& point) {
   if (rates.empty()) return {};
   Times times;
   for (const fabric::Link& link : point.spec.links()) {
+    // A trace goes on, and chance makes iterations differ.
+    const bool varies = link.trace || link.loss.repeats();
     auto& iterations = times.emplace_back();
-    for (int i = 0; i < (link.trace ? point.spec.iterations : 1); ++i) {
+    for (int i = 0; i < (varies ? point.spec.iterations : 1); ++i) {
       std::vector<fabric::LinkTimes>& members = iterations.emplace_back();
       for (const cost::DeviceTime& time :
            cost::modelled_time(point.predictions, link, rates, point.spec.slowness_per_device(), i))

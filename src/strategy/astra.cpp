@@ -24,7 +24,9 @@ AstraExchange::AstraExchange(const model::Model& model, const DeviceRole& role,
                              const StrategyOptions& options, std::span<const Layout> layouts)
     : IndexExchange(model, role, *options.codebooks, finest_level(*options.codebooks),
                     format_of(options), layouts),
-      rows_(most_remote_tokens(layouts), model.config().hidden, role.memory) {}
+      rows_(most_remote_tokens(layouts), model.config().hidden, role.memory) {
+  if (options.on_loss == fabric::OnLoss::reuse) find_successors(role);
+}
 
 void AstraExchange::decode_remote(Index layer, ops::KvContext& context, Operations& counted) {
   const model::Block& block = model().block(layer);

@@ -54,7 +54,8 @@ IndexExchange::IndexExchange(const model::Model& model, const DeviceRole& role,
       codebooks_(codebooks),
       level_(level),
       format_(format),
-      remote_(most_remote_tokens(layouts), role.memory) {
+      remote_(most_remote_tokens(layouts), role.memory),
+      lost_(role.memory) {
   const Index groups = codebooks.use().groups;
   const auto own_frame = [&](const Layout& layout) {
     return frame_size(layout.local_tokens(), groups, format).bytes();
@@ -81,6 +82,7 @@ void IndexExchange::begin(const Layout& layout, const model::ModelInput& input,
   observer_ = observer;
   remote_.describe(layout.remote_tokens(), input,
                    [&layout](Index row) { return remote_position(layout, row); });
+  if (is_known_.cols() > 0) std::ranges::fill(is_known_.view().row(0), std::uint8_t{0});
 }
 
 compress::FrameSize IndexExchange::frame_of(int device) const {
@@ -119,19 +121,114 @@ fabric::Payload IndexExchange::encode(Index exchange, MatrixView<const float> ro
 
 void IndexExchange::decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
                            Operations& counted) {
-  if (codebooks_.use().codes(layer)) unpack_frames(arrived);
+  is_lossy_ = arrived.is_lossy();
+  if (is_lossy_) note_losses(layer, arrived);
+  if (codebooks_.use().codes(layer)) unpack_frames(layer, arrived);
+  if (is_lossy_) stand_in(layer, arrived.policy());
   decode_remote(layer, context, counted);
 }
 
 /// In device order, hence in token order.
-void IndexExchange::unpack_frames(const fabric::Delivery& arrived) {
+void IndexExchange::unpack_frames(Index exchange, const fabric::Delivery& arrived) {
   std::span<std::int32_t> indices = remote_indices_.view().elements();
   for (int device = 0; device < layout_->devices(); ++device) {
     if (device == layout_->device) continue;
     const auto count = static_cast<std::size_t>(
         layout_->slices[static_cast<std::size_t>(device)].size * codebooks_.use().groups);
-    compress::unpack_indices(arrived.from(device), format_, device, indices.first(count));
+    if (is_readable(exchange, arrived, device))
+      compress::unpack_indices(arrived.from(device), format_, device, indices.first(count));
+    else
+      std::ranges::fill(indices.first(count), 0);
     indices = indices.subspan(count);
+  }
+}
+
+/// A frame without its header tells nothing, nor does a piece of one that must be read as a whole.
+bool IndexExchange::is_readable(Index exchange, const fabric::Delivery& arrived, int device) const {
+  const std::int64_t bytes = std::ssize(arrived.from(device));
+  if (!has_fixed_sizes(exchange)) return !arrived.is_missing(device, 0, bytes);
+  return !format_.has_header || !arrived.is_missing(device, 0, 1);
+}
+
+/// Notes which of the peers' tokens were lost, and clears what lies in their place: an index is
+/// then a small one, which a frame may hold.
+void IndexExchange::note_losses(Index exchange, const fabric::Delivery& arrived) {
+  lost_.begin(remote_tokens(), remote_.capacity());
+  const bool is_coded = codebooks_.use().codes(exchange);
+  Index token = 0;
+  for (int device = 0; device < layout_->devices(); ++device) {
+    if (device == layout_->device) continue;
+    const bool is_readable = !is_coded || this->is_readable(exchange, arrived, device);
+    const Index rows = layout_->slices[static_cast<std::size_t>(device)].size;
+    for (Index row = 0; row < rows; ++row, ++token) {
+      const Slice bytes = bytes_of(exchange, row);
+      if (!is_readable || arrived.is_missing(device, bytes.begin, bytes.end())) lost_.lose(token);
+    }
+    clear_lost(exchange, arrived, device);
+  }
+}
+
+/// Where a row of a sender lies in its payload.
+Slice IndexExchange::bytes_of(Index exchange, Index row) const {
+  constexpr Index kByteBits = 8;
+  if (!codebooks_.use().codes(exchange)) {
+    const Index row_bytes = model_.config().hidden * Index{sizeof(float)};
+    return {row * row_bytes, row_bytes};
+  }
+  const Index row_bits = codebooks_.use().groups * format_.bits;
+  const Index begin = (format_.has_header ? kByteBits : 0) + row * row_bits;
+  const Index first = begin / kByteBits;
+  return {first, (begin + row_bits + kByteBits - 1) / kByteBits - first};
+}
+
+void IndexExchange::clear_lost(Index exchange, const fabric::Delivery& arrived, int device) {
+  const std::span<const std::byte> payload = arrived.from(device);
+  if (!arrived.is_missing(device, 0, std::ssize(payload))) return;
+  const std::span<std::byte> buffer = receive_buffer(exchange);
+  const auto offset = static_cast<std::size_t>(payload.data() - buffer.data());
+  for (std::size_t i = 0; i < payload.size(); ++i) {
+    const auto byte = static_cast<std::int64_t>(i);
+    if (arrived.is_missing(device, byte, byte + 1)) buffer[offset + i] = std::byte{0};
+  }
+}
+
+void IndexExchange::find_successors(const DeviceRole& role) {
+  const compress::CodebookUse& use = codebooks_.use();
+  const Index codewords = codebooks_.levels()[static_cast<std::size_t>(level_)];
+  const Index layers = model_.config().layers;
+  successors_ = Matrix<std::int32_t>(layers, codewords * use.groups, role.memory);
+  known_indices_ = Matrix<std::int32_t>(1, remote_.capacity() * use.groups, role.memory);
+  is_known_ = Matrix<std::uint8_t>(1, remote_.capacity(), role.memory);
+  std::vector<std::int32_t> all;
+  for (Index i = 0; i < codewords; ++i)
+    all.insert(all.end(), static_cast<std::size_t>(use.groups), static_cast<std::int32_t>(i));
+  Matrix<float> rows(codewords, model_.config().hidden);
+  Operations uncounted;  // set-up, as making buffers is
+  for (Index e = use.codes_first_exchange ? 1 : 2; e < layers; ++e) {
+    codebooks_.codebook(e - 1).lookup(all, rows.view());
+    Matrix<float> scratch(1, codebooks_.codebook(e).scratch_floats(codewords, level_));
+    codebooks_.codebook(e).nearest(rows.view(), level_, scratch.view().elements(),
+                                   successors_.view().row(e), uncounted);
+  }
+}
+
+void IndexExchange::stand_in(Index layer, fabric::OnLoss policy) {
+  const Index groups = codebooks_.use().groups;
+  const bool reuses = policy == fabric::OnLoss::reuse && successors_.rows() > 0;
+  const std::span<std::int32_t> indices = remote_indices_.view().elements();
+  for (Index token = 0; token < remote_tokens(); ++token) {
+    const bool is_lost = lost_.is_lost(token);
+    const bool has_successor = reuses && is_known_(0, token) != 0;
+    if (is_lost && !has_successor) lost_.hide(token);
+    if (!reuses) continue;
+    for (Index g = 0; g < groups; ++g) {
+      const Index i = token * groups + g;
+      if (is_lost && has_successor)
+        indices[static_cast<std::size_t>(i)] =
+            successors_(layer, known_indices_(0, i) * groups + g);
+      known_indices_(0, i) = indices[static_cast<std::size_t>(i)];
+    }
+    is_known_(0, token) = codebooks_.use().codes(layer) && (!is_lost || has_successor) ? 1 : 0;
   }
 }
 
@@ -145,10 +242,13 @@ void IndexExchange::copy_raw_remote(MatrixView<float> rows) const {
   const Index after = remote_tokens() - before;
   copy(raw_.first(before), rows.rows(0, before));
   copy(raw_.view().rows(before + layout_->local_tokens(), after), rows.rows(before, after));
+  for (Index token = 0; is_lossy_ && token < remote_tokens(); ++token)
+    if (lost_.is_lost(token)) std::ranges::fill(rows.row(token), 0.0F);
 }
 
-MatrixView<float> IndexExchange::append_remote(ops::KvContext& context) const {
-  return context.append(remote_.log_counts(), remote_.positions());
+MatrixView<float> IndexExchange::append_remote(ops::KvContext& context) {
+  return context.append(is_lossy_ ? lost_.log_counts(remote_.log_counts()) : remote_.log_counts(),
+                        remote_.positions());
 }
 
 }  // namespace thinwire::strategy

@@ -1,5 +1,7 @@
 #include "thinwire/strategy/row_exchange.hpp"
 
+#include <algorithm>
+
 #include "thinwire/compress/row_codec.hpp"
 
 namespace thinwire::strategy {
@@ -16,12 +18,18 @@ Matrix<std::byte> coded_room(Index rows, compress::RowFormat payload, const mode
   return {is_coded ? rows : 0, compress::row_bytes(payload, model.config().hidden), role.memory};
 }
 
+std::size_t count(MatrixView<const float> rows) {
+  return static_cast<std::size_t>(rows.rows());
+}
+
 }  // namespace
 
 RowExchange::RowExchange(const model::Model& model, const DeviceRole& role,
                          compress::RowFormat payload, const Room& room)
     : model_(model),
       payload_(payload),
+      memory_(role.memory),
+      lost_(role.memory),
       received_(room.received, model.config().hidden, role.memory),
       sent_coded_(coded_room(room.published, payload, model, role)),
       coded_(coded_room(room.received, payload, model, role)),
@@ -30,6 +38,7 @@ RowExchange::RowExchange(const model::Model& model, const DeviceRole& role,
 void RowExchange::begin(const Layout& layout, const model::ModelInput& input,
                         Observer* /*observer*/) {
   layout_ = &layout;
+  if (has_previous_.cols() > 0) std::ranges::fill(has_previous_.view().row(0), std::uint8_t{0});
   on_begin(layout, input);
 }
 
@@ -63,9 +72,51 @@ void RowExchange::restore(const fabric::Delivery& arrived) {
 void RowExchange::decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
                          Operations& counted) {
   if (is_coded()) restore(arrived);
-  const Columns all = columns();
+  if (arrived.is_lossy()) conceal(layer, arrived);
+  Columns all = columns();
+  if (arrived.is_lossy()) all.log_counts = lost_.log_counts(all.log_counts.first(count(all.rows)));
   append(layer, all, {0, all.local.begin}, context, counted);
   append(layer, all, {all.local.end(), all.rows.rows() - all.local.end()}, context, counted);
+}
+
+/// Leaves nothing of what was lost in received_.
+void RowExchange::conceal(Index layer, const fabric::Delivery& arrived) {
+  Index rows = 0;
+  for (int device = 0; device < layout_->devices(); ++device) rows += published_rows(device);
+  lost_.begin(rows, received_.rows());
+  Index row = 0;
+  for (int device = 0; device < layout_->devices(); ++device) {
+    const Index published = published_rows(device);
+    const std::int64_t row_bytes = published == 0 ? 0 : payload_bytes(layer, device) / published;
+    for (Index i = 0; i < published; ++i, ++row) {
+      if (arrived.is_missing(device, i * row_bytes, (i + 1) * row_bytes)) lost_.lose(row);
+      if (device != layout_->device) replace(row, arrived.policy());
+    }
+  }
+}
+
+RowLosses RowExchange::losses() const {
+  return {lost_.rows() - published_rows(layout_->device), lost_.count()};
+}
+
+/// One of a peer's rows by what stands in for it if it was lost; else keeps it for the next time.
+void RowExchange::replace(Index row, fabric::OnLoss policy) {
+  const bool reuses = policy == fabric::OnLoss::reuse;
+  if (reuses && previous_.rows() == 0) {
+    previous_ = Matrix<float>(received_.rows(), received_.cols(), memory_);
+    has_previous_ = Matrix<std::uint8_t>(1, received_.rows(), memory_);
+  }
+  const std::span<float> current = received_.view().row(row);
+  if (!lost_.is_lost(row)) {
+    if (!reuses) return;
+    std::ranges::copy(current, previous_.view().row(row).begin());
+    has_previous_(0, row) = 1;
+  } else if (reuses && has_previous_(0, row) != 0) {
+    std::ranges::copy(previous_.view().row(row), current.begin());
+  } else {
+    std::ranges::fill(current, 0.0F);
+    lost_.hide(row);
+  }
 }
 
 void RowExchange::append(Index layer, const Columns& columns, Slice rows, ops::KvContext& context,

@@ -102,8 +102,11 @@ SequenceParallel::Pass SequenceParallel::begin(std::span<const BatchItem> batch,
     sample.observer = batch[item].observer;
     sample.rows = {rows, layout.local_rows()};
     sample.pending.reset();  // of a pass that an error ended
-    sample.local.describe(layout.local_rows(), input,
-                          [&layout](Index row) { return layout.position(row); });
+    sample.number = batch[item].number;
+    // Where the peers' real tokens may all be lost, a device may have nothing but padding to see.
+    sample.local.describe(
+        layout.local_rows(), input, [&layout](Index row) { return layout.position(row); },
+        fabric.drops_packets() ? TokenColumns::kLastResort : TokenColumns::kHidden);
     if (sample.exchange) sample.exchange->begin(layout, input, sample.observer);
     rows += layout.local_rows();
   }
@@ -186,6 +189,9 @@ void SequenceParallel::decode(const Pass& pass, Index layer) {
     for (Sample& sample : pass.samples)
       sample.exchange->decode(layer, sample.arrived, sample.context, counted);
   });
+  if (!pass.fabric.drops_packets()) return;
+  for (const Sample& sample : pass.samples)
+    pass.fabric.count_lost_rows(sample.exchange->losses().rows, sample.exchange->losses().lost);
 }
 
 /// x becomes z. When the attention's output is to be published it is left in place of the queries,
@@ -220,8 +226,9 @@ void SequenceParallel::publish(const Pass& pass, Index exchange, MatrixView<cons
       note_sizes(sample, exchange);
       sizes = sizes_;
     }
+    const fabric::ExchangeNumber number{sample.number, static_cast<std::uint64_t>(exchange)};
     sample.pending.emplace(
-        pass.fabric.all_gather(payload, sample.exchange->receive_buffer(exchange), sizes));
+        pass.fabric.all_gather(payload, sample.exchange->receive_buffer(exchange), sizes, number));
   }
   if (overlap_ == Overlap::no) arrive(pass);
 }

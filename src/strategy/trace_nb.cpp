@@ -1,5 +1,7 @@
 #include "thinwire/strategy/trace_nb.hpp"
 
+#include <algorithm>
+
 #include "thinwire/strategy/trace_format.hpp"
 
 namespace thinwire::strategy {
@@ -26,11 +28,23 @@ void TraceNbExchange::decode_remote(Index layer, ops::KvContext& context, Operat
                    append_remote(context), counted);
 }
 
+void TraceNbExchange::stand_in(Index layer, fabric::OnLoss policy) {
+  has_state_.resize(static_cast<std::size_t>(remote_tokens()));
+  for (Index token = 0; token < remote_tokens(); ++token) {
+    const auto i = static_cast<std::size_t>(token);
+    if (layer == 0) has_state_[i] = !lost().is_lost(token);
+    const bool is_skipped = policy == fabric::OnLoss::skip && lost().is_lost(token);
+    if (!has_state_[i] || is_skipped) lost().hide(token);
+  }
+}
+
 /// The peers' states go through block `layer` - 1 with codewords for their attention.
 void TraceNbExchange::advance(Index layer, MatrixView<float> state, Operations& counted) {
   const model::Block& previous = model().block(layer - 1);
   const MatrixView<float> scratch = scratch_.first(state.rows());
   codebooks().codebook(layer).lookup(remote_indices(), scratch);
+  for (Index token = 0; is_lossy() && token < remote_tokens(); ++token)
+    if (lost().is_lost(token)) std::ranges::fill(scratch.row(token), 0.0F);
   previous.residual(scratch, state, counted);
   previous.finish(state, scratch, ffn_.first(state.rows()), counted);
 }

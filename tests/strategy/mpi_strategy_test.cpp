@@ -13,17 +13,20 @@ constexpr const char* kModels[] = {"vit-tiny", "bert-tiny", "gpt2-tiny", "vivit-
 
 class OverMpi : public testing::TestWithParam<const char*> {
  protected:
-  void expect_same_as_threads(const char* strategy, const strategy::StrategyOptions& options) {
-    expect_same_as_threads(model_, strategy, options);
+  void expect_same_as_threads(const char* strategy, const strategy::StrategyOptions& options,
+                              const fabric::Loss& loss = {}) {
+    expect_same_as_threads(model_, strategy, options, loss);
   }
   void expect_same_as_threads(const model::Model& model, const char* strategy,
-                              const strategy::StrategyOptions& options) {
+                              const strategy::StrategyOptions& options,
+                              const fabric::Loss& loss = {}) {
     SCOPED_TRACE(strategy);
     fabric::Transport& world = session_->world();
     const auto devices = static_cast<std::size_t>(world.size());
-    const fabric::FabricOptions modelled{.clock = fabric::Clock::modelled,
-                                         .links = {{.rates = {Rate::parse("10Mbps")}}},
-                                         .device_flops_per_s = std::vector<double>(devices, 1e9)};
+    const fabric::FabricOptions modelled{
+        .clock = fabric::Clock::modelled,
+        .links = {{.rates = {Rate::parse("10Mbps")}, .overhead = {8, 16}, .loss = loss}},
+        .device_flops_per_s = std::vector<double>(devices, 1e9)};
     const auto runner = strategy::make_strategy(strategy, model, options,
                                                 {.device = world.rank(),
                                                  .devices = world.size(),
@@ -41,6 +44,8 @@ class OverMpi : public testing::TestWithParam<const char*> {
     EXPECT_EQ(iteration.traffic.payload_bits, beside.traffic.payload_bits);
     EXPECT_EQ(iteration.links[0].compute_s, beside.links[0].compute_s);
     EXPECT_EQ(iteration.links[0].wait_s, beside.links[0].wait_s);
+    EXPECT_EQ(iteration.repeated_packets, beside.repeated_packets);
+    EXPECT_EQ(iteration.losses, beside.losses);
     if (world.rank() == 0) {
       EXPECT_LE(test::relative_difference(over_mpi.values.view(), threads.values.view()), 1e-6);
       EXPECT_LE(
@@ -74,6 +79,19 @@ TEST_P(OverMpi, StrategiesThatSendIndicesDoWhatTheyDoOverThreads) {
     const compress::CodebookSet codebooks =
         test::make_random_codebooks(model_, test::codebook_use(strategy), 8);
     expect_same_as_threads(strategy, {.codebooks = &codebooks});
+  }
+}
+
+TEST_P(OverMpi, TheSamePacketsAreLost) {
+  compress::CodebookUse use = test::codebook_use("trace-b");
+  use.buffers = compress::Buffers::off;  // as reuse needs
+  const compress::CodebookSet codebooks = test::make_random_codebooks(model_, use, 8);
+  for (const auto policy :
+       {fabric::OnLoss::retransmit, fabric::OnLoss::skip, fabric::OnLoss::reuse}) {
+    const fabric::Loss loss{.probability = 0.2, .policy = policy, .seed = 11};
+    expect_same_as_threads("voltage", {}, loss);
+    expect_same_as_threads("prism", {.segments = 1}, loss);
+    expect_same_as_threads("trace-b", {.codebooks = &codebooks, .on_loss = policy}, loss);
   }
 }
 

@@ -23,7 +23,7 @@ struct DeviceTime {
 /// operations (convention paper) * slowness / device rate. Equal to a run under the modelled clock
 /// to the last bit.
 ///   device_flops_per_s, slowness [P]
-///   iteration  where in its trace a changing link begins
+///   iteration  where in its trace a changing link begins, and which packets are lost
 ///   returns [P], and the terminal's time behind them where there is one: it computes at device 0's
 ///   rate and nobody slows it down
 std::vector<DeviceTime> modelled_time(std::span<const Prediction> sequences,

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -79,7 +80,8 @@ class [[nodiscard]] Pending {
 };
 
 /// What has arrived: every device's payload, in device order (one's own included). Valid until the
-/// receive buffer is used again or the next iteration begins.
+/// receive buffer is used again or the next iteration begins. Where the link drops packets (Loss),
+/// the bytes of those are not a sender's: they are kLostByte, and who decodes asks is_missing().
 class Delivery {
  public:
   Delivery() = default;  ///< nothing has arrived
@@ -88,9 +90,23 @@ class Delivery {
   /// Throws Error on a device that receives nothing (a gather's senders).
   std::span<const std::byte> from(int device) const;
 
+  /// Four of them are a NaN, so that reading what has not arrived shows.
+  static constexpr std::byte kLostByte{0xff};
+  /// Whether packets may be missing, and the receiver goes on without.
+  bool is_lossy() const { return link_ != nullptr; }
+  /// Of a lossy one.
+  OnLoss policy() const { return link_->loss.policy; }
+  /// Whether any of the bytes begin .. end - 1 of what `device` has sent was lost. Cost: a hash for
+  /// every packet.
+  bool is_missing(int device, std::int64_t begin, std::int64_t end) const;
+
  private:
+  friend class Fabric;
   std::span<const std::byte> all_;
   std::span<const std::int64_t> sizes_;
+  const Link* link_ = nullptr;  // that drops packets
+  ExchangeNumber number_;
+  int receiver_ = 0;
 };
 
 /// Moments of an iteration that reports tell apart.
@@ -122,6 +138,9 @@ struct DeviceIteration {
   std::vector<double> windows_s;
   double wall_s = 0;      ///< from the common start to this device's end
   double eviction_s = 0;  ///< of that, spent on evicting caches (cold_weights)
+  /// Packets that were sent again on the whole link, one a setting; virtual clocks.
+  std::vector<std::int64_t> repeated_packets = {};
+  LossCounts losses = {};
 };
 
 /// A device's only view of time and network. Computing takes a function; waiting does not appear
@@ -138,7 +157,8 @@ class Fabric {
   bool is_terminal() const { return device() == devices(); }
 
   /// Meets the others and sets clocks, ports and counters to zero.
-  ///   iteration  the same on all; where a link's trace begins (RateTrace::iteration_start_s)
+  ///   iteration  the same on all; where a link's trace begins (RateTrace::iteration_start_s), and
+  ///              which packets it loses, where they are sent again
   void begin_iteration(std::int64_t iteration = 0);
   /// This device's account of the iteration.
   DeviceIteration end_iteration();
@@ -159,8 +179,11 @@ class Fabric {
   /// (all or none give them); empty: each learns the others' when they meet, which under the native
   /// clock between hosts is a message of its own. Throws Error, here or in wait(), when a payload
   /// has another size.
+  /// `number`: what its losses are drawn for, equal on all devices, where the link drops packets;
+  /// collectives without one, and all of the others, arrive whole.
   Pending all_gather(const Payload& payload, std::span<std::byte> into,
-                     std::span<const std::int64_t> sizes = {});
+                     std::span<const std::int64_t> sizes = {},
+                     std::optional<ExchangeNumber> number = {});
   /// The same towards `root` alone; the other devices' Delivery is empty. What root contributes
   /// does not leave it and is not counted as traffic.
   /// root = devices(): the terminal, which takes part with an empty payload.
@@ -173,6 +196,11 @@ class Fabric {
   /// the size that they are sent. Delivery::from(devices()) is what arrived.
   Pending scatter(std::span<const Payload> payloads, std::span<std::byte> into);
   Delivery wait(Pending pending);
+
+  /// Whether the link drops packets (Loss::drops), the same for all link settings.
+  bool drops_packets() const { return options_.links.front().loss.drops(); }
+  /// Of `rows` that peers have published, `lost` did not arrive.
+  void count_lost_rows(std::int64_t rows, std::int64_t lost);
 
   /// This device passes `milestone` now.
   void mark(Milestone milestone);
@@ -189,6 +217,7 @@ class Fabric {
     std::vector<Payload> scattered;  // [device], on the terminal
     std::span<std::byte> into;
     bool knows_sizes = false;
+    std::optional<ExchangeNumber> number;  // of an all-gather that losses may meet
     // Known once the ranks have exchanged stamps; sizes perhaps before.
     std::vector<std::int64_t> sizes;    // [rank] bytes it contributes; scatter: that it gets
     std::vector<Message> messages;      // between ranks; none for an all-gather
@@ -270,9 +299,11 @@ class Fabric {
   void scatter_bytes(Slot& slot);
   void send_and_receive_bytes(Slot& slot);
   std::map<std::string, std::int64_t> mpi_calls() const;
+  void drop_packets(Delivery& delivery, const Slot& slot);
 
   int layer_ = 0;
   std::int64_t started_ = 0, waited_ = 0;
+  LossCounts losses_;
   std::vector<double> windows_s_;
   std::vector<std::byte> packed_;  // what the terminal scatters, in device order
   std::map<std::string, std::int64_t> mpi_calls_at_begin_;

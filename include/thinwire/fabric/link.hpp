@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "thinwire/base/units.hpp"
+#include "thinwire/fabric/loss.hpp"
 #include "thinwire/fabric/rate_trace.hpp"
 
 namespace thinwire::fabric {
@@ -42,9 +43,15 @@ struct Link {
   /// When given, transfers follow it instead of `rates`, which hold its mean for formulas that know
   /// one rate.
   std::optional<RateTrace> trace;
+  Loss loss;                ///< of its packets
 
   /// What the link carries for a message.
   std::int64_t bytes_on_link(std::int64_t message_bytes) const;
+  /// The same with the retransmissions to expect until `receivers` have all of it, rounded.
+  std::int64_t mean_bytes_on_link(std::int64_t message_bytes, int receivers) const;
+  /// What a lost packet takes along of a message: the payload of the overhead's packets, or of
+  /// TCP's where none is given. A message of less is one packet, as short as it is.
+  std::int64_t packet_bytes() const;
   /// A transfer runs at the slower end. The terminal, a node beyond the devices that have rates of
   /// their own, is never the slower one.
   Rate between(int from, int to) const;

@@ -27,6 +27,11 @@ struct Message {
 /// A plain value, free of MPI: every clock, `predict` and the tests use this one class.
 /// Nodes are the devices and, where there is one, the terminal behind them (node `devices`).
 /// A link with a trace is at RateTrace::iteration_start_s() when the clocks are at 0.
+/// On a link whose lost packets are retransmitted (Loss) a transfer takes as many packets more as
+/// are lost, for a broadcast until every receiver has each; the repeats of a message go out behind
+/// it in rounds, and a sender learns what a round has lost a round trip (twice the latency) later:
+/// arrivals are later by that for every round after the first, while the link is free for others.
+/// Draws follow from (Loss::seed, iteration, number of the collective, sender, receiver, packet).
 /// Transmitters, ports and the medium keep their state between calls until reset(); earlier
 /// collectives come first. A message of zero bytes is not sent: it arrives at 0.
 /// Spans have one entry a node that takes part: the devices, or the devices and the terminal.
@@ -37,7 +42,7 @@ class LinkModel {
 
   const Link& link() const { return link_; }
   /// All resources free at 0, no bits carried.
-  ///   iteration  says where in its trace a changing link begins
+  ///   iteration  says where in its trace a changing link begins, and which packets are lost
   void reset(std::int64_t iteration = 0);
 
   /// Every device sends bytes[p] to every other from ready_s[p] on; the terminal takes no part.
@@ -63,9 +68,12 @@ class LinkModel {
   /// Bits that the link has carried since reset(), copies and packet headers included.
   std::int64_t link_bits() const { return link_bits_; }
 
+  /// Packets among them that were sent again.
+  std::int64_t repeated_packets() const { return repeated_packets_; }
+
   /// Everything that reset() clears, as state_size() numbers, for a node that was not there when
   /// the link was used. Exact: bits are whole numbers below 2^53.
-  std::size_t state_size() const { return 2 * transmitter_free_s_.size() + 2; }
+  std::size_t state_size() const { return 2 * transmitter_free_s_.size() + 4; }
   void save_state(std::span<double> state) const;
   void load_state(std::span<const double> state);
 
@@ -87,8 +95,16 @@ class LinkModel {
   void sort_queue(std::span<const double> ready_s);
   void serve_queue(std::span<const double> ready_s, std::span<double> latest_arrival_s,
                    std::vector<Transfer>* log);
+  void end_collective(std::int64_t bits_before);
   void serve(const Message& message, std::span<const double> ready_s,
              std::span<double> latest_arrival_s, std::vector<Transfer>* log);
+  /// What the losses of a message add to its transfer.
+  struct Repeats {
+    std::int64_t packets = 0, bytes = 0;  ///< sent again, headers included
+    int rounds = 0;                       ///< behind the first
+  };
+  Repeats repeats_of(const Message& message) const;
+  int transmissions(const Message& message, std::int64_t packet) const;
   Transfer occupy(const Message& message, double start_s, Rate rate, std::vector<Transfer>* log);
   int next_device(int device) const { return device + 1 == devices_ ? 0 : device + 1; }
   int nodes() const { return static_cast<int>(transmitter_free_s_.size()); }
@@ -98,7 +114,8 @@ class LinkModel {
   std::vector<double> transmitter_free_s_, port_free_s_;  // [node]
   double medium_free_s_ = 0;
   double trace_start_s_ = 0;  // where in the trace the clocks are at 0
-  std::int64_t link_bits_ = 0;
+  std::int64_t link_bits_ = 0, repeated_packets_ = 0;
+  ExchangeNumber number_;      // of the collective that is next
   std::vector<Queued> queue_;  // scratch
   std::vector<int> order_;     // scratch
 };

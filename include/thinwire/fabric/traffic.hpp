@@ -15,4 +15,19 @@ struct Traffic {
   std::map<std::string, std::int64_t> mpi_calls;  ///< by MPI function, stamps included
 };
 
+/// What did not reach one device of what its peers sent it, where a link drops packets.
+struct LossCounts {
+  std::int64_t packets = 0, lost_packets = 0;  ///< sent to it; of these not arrived
+  std::int64_t rows = 0, lost_rows = 0;        ///< that they were about, over all exchanges
+
+  LossCounts& operator+=(const LossCounts& other) {
+    packets += other.packets;
+    lost_packets += other.lost_packets;
+    rows += other.rows;
+    lost_rows += other.lost_rows;
+    return *this;
+  }
+  bool operator==(const LossCounts&) const = default;
+};
+
 }  // namespace thinwire::fabric

@@ -17,6 +17,7 @@ namespace thinwire::harness {
 struct DeviceCounts {
   Operations operations;
   std::int64_t payload_bits = 0, header_bits = 0, padding_bits = 0, wire_bytes = 0;
+  fabric::LossCounts losses = {};
 
   DeviceCounts& operator+=(const DeviceCounts& other);
   bool operator==(const DeviceCounts&) const = default;
@@ -38,6 +39,7 @@ std::vector<MatrixView<const float>> views_of(std::span<const SequenceOutputs> o
 struct SequenceTask {
   const model::ModelInput* input;
   SequenceOutputs* outputs;
+  std::uint64_t number = 0;  ///< which inference of the data set it is
 };
 /// This device's pass of several sequences, within an iteration of its fabric: puts what it has of
 /// each into its place.

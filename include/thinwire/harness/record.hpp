@@ -66,9 +66,13 @@ struct Result {
   std::string data_fingerprint;
 
   // Counted in one iteration; empty in predicted records.
-  std::vector<Operations> operations;        ///< [P]
-  std::vector<fabric::Traffic> traffic;      ///< [P]
-  std::vector<std::int64_t> link_bits;       ///< [link]
+  std::vector<Operations> operations;    ///< [P]
+  std::vector<fabric::Traffic> traffic;  ///< [P]
+  std::vector<std::int64_t> link_bits;   ///< [link]
+  /// Where packets are dropped: in an iteration, or in all samples of a data set.
+  std::optional<fabric::LossCounts> losses;
+  /// [link] sent again in an iteration, mean; where packets are retransmitted, else empty.
+  std::vector<double> repeated_packets;
   std::vector<std::int64_t> held_bytes;      ///< [P] workspace that the allocators hold
   std::vector<std::int64_t> resident_bytes;  ///< [P] private memory of the process
   std::optional<std::int64_t> shared_bytes;  ///< what a node holds once: weights, codebooks

@@ -67,6 +67,8 @@ struct RunSpec {
   std::vector<Seconds> latency{Seconds{}};
   std::vector<fabric::Topology> topology{fabric::Topology::unicast};
   fabric::PacketOverhead overhead;  ///< of every link setting
+  double loss = 0;                  ///< probability of a packet, of every link setting
+  fabric::OnLoss on_loss = fabric::OnLoss::retransmit;
   fabric::Clock clock = fabric::Clock::emulated;
   Convention convention = Convention::paper;
   std::string input;                   ///< file; empty: a seeded random sample
@@ -88,6 +90,8 @@ struct RunSpec {
 
   /// Every link setting: rate (or trace) runs fastest, then latency, then topology.
   std::vector<fabric::Link> links() const;
+  /// What becomes of lost packets; retransmit where none is lost.
+  fabric::OnLoss loss_policy() const;
   /// The per-device values, one a device.
   std::vector<double> slowness_per_device() const;
   std::vector<double> flops_per_s_per_device() const;  ///< empty when unknown

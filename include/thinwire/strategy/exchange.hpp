@@ -11,6 +11,11 @@
 
 namespace thinwire::strategy {
 
+/// Rows that peers have published in an exchange, and those that were lost.
+struct RowLosses {
+  Index rows = 0, lost = 0;
+};
+
 /// What makes a method of the sequence-parallel family (METHODS 3): which rows it publishes, how
 /// they are encoded, and how a receiver turns them into key columns. Exchange e precedes the
 /// attention of block e: exchange 0 concerns the embeddings, exchange l the state of block l - 1.
@@ -40,6 +45,8 @@ class Exchange {
   /// receive_buffer(layer).
   virtual void decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
                       Operations& counted) = 0;
+  /// Of the peers' rows that decode() was last to get, on a link that drops packets.
+  virtual RowLosses losses() const { return {}; }
 };
 
 }  // namespace thinwire::strategy

@@ -5,6 +5,7 @@
 #include "thinwire/compress/codebook_set.hpp"
 #include "thinwire/compress/index_frame.hpp"
 #include "thinwire/strategy/exchange.hpp"
+#include "thinwire/strategy/lost_rows.hpp"
 #include "thinwire/strategy/token_columns.hpp"
 
 namespace thinwire::strategy {
@@ -12,6 +13,12 @@ namespace thinwire::strategy {
 /// The methods that publish a row as the indices of its nearest codewords (METHODS 3.2): astra and
 /// trace. They differ in which rows they code and in what a receiver makes of the peers' indices;
 /// search, frames and the raw rows that some send in exchange 0 are here.
+/// On a link that drops packets a token is lost with any bit of its indices; a frame without its
+/// header, or one whose length depends on its contents, tells nothing at all. Attention does not
+/// see a lost token (OnLoss::skip), or takes for its index the one that this exchange's codebook
+/// would have given the codeword of the exchange before (OnLoss::reuse): the peer's state as last
+/// known, coded anew, which costs a table look-up. Where the exchange before was not coded or is
+/// itself unknown, it is not seen.
 class IndexExchange : public Exchange {
  public:
   compress::Published published() const final { return codebooks_.use().published; }
@@ -23,6 +30,7 @@ class IndexExchange : public Exchange {
   /// Throws Error that names the sender of a malformed frame.
   void decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
               Operations& counted) final;
+  RowLosses losses() const final { return {lost_.rows(), lost_.count()}; }
 
  protected:
   /// level: of the codebooks' hierarchy   format: of the frames, for that level's codewords
@@ -34,9 +42,19 @@ class IndexExchange : public Exchange {
   /// write. Their tokens are in remote_indices(), or copy_raw_remote() has them if the exchange is
   /// not coded.
   virtual void decode_remote(Index layer, ops::KvContext& context, Operations& counted) = 0;
+  /// Before decode_remote() on a link that drops packets: hides lost tokens, or lets something else
+  /// stand in for them. Here indices, where find_successors() has been called; else nothing.
+  virtual void stand_in(Index layer, fabric::OnLoss policy);
+  /// For OnLoss::reuse: which index of this exchange stands for one of the exchange before. Needs
+  /// the codewords (Buffers::off).
+  void find_successors(const DeviceRole& role);
 
   const model::Model& model() const { return model_; }
   const compress::CodebookSet& codebooks() const { return codebooks_; }
+  /// The exchange that is decoded came over a link that drops packets.
+  bool is_lossy() const { return is_lossy_; }
+  /// Of the peers' tokens, in order; of a lossy exchange.
+  LostRows& lost() { return lost_; }
   /// Rows that the peers publish in this pass.
   Index remote_tokens() const { return layout_->remote_tokens(); }
   /// What the peers sent [remote_tokens * G], in token order.
@@ -44,11 +62,15 @@ class IndexExchange : public Exchange {
   /// The peers' rows of an exchange that is not coded.   rows [remote_tokens, hidden]
   void copy_raw_remote(MatrixView<float> rows) const;
   /// Columns of the peers' tokens: their K|V rows [remote_tokens, 2 * hidden], to be written.
-  MatrixView<float> append_remote(ops::KvContext& context) const;
+  MatrixView<float> append_remote(ops::KvContext& context);
 
  private:
   compress::FrameSize frame_of(int device) const;
-  void unpack_frames(const fabric::Delivery& arrived);
+  void unpack_frames(Index exchange, const fabric::Delivery& arrived);
+  void note_losses(Index exchange, const fabric::Delivery& arrived);
+  bool is_readable(Index exchange, const fabric::Delivery& arrived, int device) const;
+  void clear_lost(Index exchange, const fabric::Delivery& arrived, int device);
+  Slice bytes_of(Index exchange, Index row) const;
 
   const model::Model& model_;
   const compress::CodebookSet& codebooks_;
@@ -62,7 +84,12 @@ class IndexExchange : public Exchange {
   Matrix<float> scores_;                 ///< [1, what a search of n_p rows needs]
   Matrix<std::byte> frame_;              ///< [1, bytes of the own frame]
   Matrix<std::byte> frames_;             ///< [1, bytes of all devices' frames]
-  Matrix<float> raw_;                    ///< [all devices' rows, hidden] if exchange 0 is not coded
+  LostRows lost_;
+  bool is_lossy_ = false;               ///< the exchange under way
+  Matrix<std::int32_t> successors_;     ///< [exchange, K_m * G] in place of the index before
+  Matrix<std::int32_t> known_indices_;  ///< [1, remote tokens * G] of the exchange before
+  Matrix<std::uint8_t> is_known_;       ///< [1, remote tokens] whether there is one
+  Matrix<float> raw_;                   ///< [all devices' rows, hidden] if exchange 0 is not coded
 };
 
 /// options.level as an index into the hierarchy. Throws InputError for a level that it lacks.

@@ -1,12 +1,16 @@
 #pragma once
 #include "thinwire/compress/row_format.hpp"
 #include "thinwire/strategy/exchange.hpp"
+#include "thinwire/strategy/lost_rows.hpp"
 
 namespace thinwire::strategy {
 
 /// The methods that publish block outputs as rows from which a receiver projects K and V itself:
 /// voltage (the rows), prism (their means). In another format than fp32 the peers' rows are read
 /// back before K and V are projected from them; a device's own are never coded for itself.
+/// voltage (the rows), prism (their means). Of a row that a lossy link has cut a packet out of
+/// nothing is used: attention does not see it (OnLoss::skip, and where there is no earlier one), or
+/// the row that stood there in the exchange before is taken for it (OnLoss::reuse).
 class RowExchange : public Exchange {
  public:
   /// The most rows that any layout needs room for.
@@ -23,6 +27,7 @@ class RowExchange : public Exchange {
   std::span<std::byte> receive_buffer(Index exchange) final;
   void decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
               Operations& counted) final;
+  RowLosses losses() const final;
 
  protected:
   /// Rows of all devices, in device order, from which K and V are projected; the local device's
@@ -52,13 +57,20 @@ class RowExchange : public Exchange {
   void append(Index layer, const Columns& columns, Slice rows, ops::KvContext& context,
               Operations& counted);
 
+  void conceal(Index layer, const fabric::Delivery& arrived);
+  void replace(Index row, fabric::OnLoss policy);
+
   const model::Model& model_;
   const Layout* layout_ = nullptr;  ///< of the pass
   compress::RowFormat payload_;
-  Matrix<float> received_;        ///< [received, hidden], all devices' rows
-  Matrix<std::byte> sent_coded_;  ///< [published, row_bytes]; none of both for fp32
-  Matrix<std::byte> coded_;       ///< [received, row_bytes], all devices' payloads
-  Matrix<float> normed_;          ///< [remote, hidden], empty for post-norm models
+  std::pmr::memory_resource* memory_;
+  LostRows lost_;                      ///< one a row of received_
+  Matrix<float> previous_;             ///< as received_, of the exchange before; for OnLoss::reuse
+  Matrix<std::uint8_t> has_previous_;  ///< [1, received]
+  Matrix<float> received_;             ///< [received, hidden], all devices' rows
+  Matrix<std::byte> sent_coded_;       ///< [published, row_bytes]; none of both for fp32
+  Matrix<std::byte> coded_;            ///< [received, row_bytes], all devices' payloads
+  Matrix<float> normed_;               ///< [remote, hidden], empty for post-norm models
 };
 
 }  // namespace thinwire::strategy

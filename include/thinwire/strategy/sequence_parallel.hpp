@@ -50,6 +50,7 @@ class SequenceParallel final : public Strategy {
     const Layout* layout = nullptr;
     const model::ModelInput* input = nullptr;
     Observer* observer = nullptr;
+    std::uint64_t number = 0;
     Slice rows = {};  ///< its local rows in the stack
 
     /// Its rows of a stack.

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <memory_resource>
@@ -56,6 +57,8 @@ struct StrategyOptions {
   int micro_batches = 1;                                       ///< M inputs in flight (pipeline)
   Io io = Io::replicated;
   Collect collect = Collect::last;
+  /// Of the link: what needs preparing is prepared (astra, trace with OnLoss::reuse).
+  fabric::OnLoss on_loss = fabric::OnLoss::retransmit;
 };
 
 /// The part that one device plays.
@@ -95,6 +98,7 @@ class Observer {
 struct BatchItem {
   const model::ModelInput* input = nullptr;
   Observer* observer = nullptr;
+  std::uint64_t number = 0;  ///< which inference it is: what its losses are drawn for
 };
 
 /// Takes the output of the batch's sequence `item`, whose views last until it returns. As an
