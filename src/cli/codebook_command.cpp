@@ -7,6 +7,7 @@
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/json.hpp"
 #include "thinwire/base/units.hpp"
+#include "thinwire/harness/codebook_coding.hpp"
 #include "thinwire/harness/codebook_info.hpp"
 #include "thinwire/harness/codebook_training.hpp"
 
@@ -16,26 +17,40 @@ namespace {
 constexpr const char* kUsage =
     "usage: thinwire codebook train --model DIR --input FILE --samples 0..999 --out FILE "
     "[OPTIONS]\n"
+    "       thinwire codebook coding FILE --model DIR --input FILE --samples 0..999 [OPTIONS]\n"
     "       thinwire codebook info FILE --model DIR [OPTIONS]\n\n"
-    "train  makes the codebooks that a strategy codes its exchanges with, from calibration data\n"
-    "info   shows what a codebook file holds and, with --input, how well it codes\n\n"
-    "thinwire codebook train --help and thinwire codebook info --help explain the options.\n";
+    "train   makes the codebooks that a strategy codes its exchanges with, from calibration data\n"
+    "coding  adds the tables of --index-coding to codebooks that were made without\n"
+    "info    shows what a codebook file holds and, with --input, how well it codes\n\n"
+    "thinwire codebook train --help and the like explain the options.\n";
 
 constexpr const char* kTrainUsage =
     "usage: thinwire codebook train --model DIR --input FILE --samples 0..999 --out FILE "
     "[OPTIONS]\n\n"
     "Runs the strategy on calibration data and fits its codebooks to what devices would send:\n"
-    "k-means on the first batch, exchange after exchange, then one update a batch. Under mpirun\n"
-    "the ranks share the samples; each simulates all devices.\n\n"
+    "k-means on the first batch, exchange after exchange, then one update a batch; at last the\n"
+    "tables of --index-coding. Under mpirun the ranks share the samples; each simulates all\n"
+    "devices.\n\n"
     "example:\n"
     "  thinwire codebook train --model FOLDER --input data.safetensors --samples 0..999 \\\n"
     "                          --strategy trace-b --devices 2 --codewords 512 --out "
     "trace.safetensors\n";
 
+constexpr const char* kCodingUsage =
+    "usage: thinwire codebook coding FILE --model DIR --input FILE --samples 0..999 [OPTIONS]\n\n"
+    "Counts how often the indices of a codebook file occur and follow each other in calibration\n"
+    "data, and adds tables of it to the file: what --index-coding=entropy and cross-layer need.\n"
+    "codebook train does the same with its own samples. Under mpirun the ranks share the\n"
+    "samples.\n\n"
+    "example:\n"
+    "  thinwire codebook coding trace.safetensors --model FOLDER --input data.safetensors \\\n"
+    "                           --samples 0..999\n";
+
 constexpr const char* kInfoUsage =
     "usage: thinwire codebook info FILE --model DIR [OPTIONS]\n\n"
-    "Shows levels, storage, calibration time and how the file was made. With --input also, for\n"
-    "every exchange and level, how many codewords are used, the perplexity of their use, and the\n"
+    "Shows levels, storage, calibration time and how the file was made; where there are tables of\n"
+    "indices, how many bits --index-coding takes of every exchange. With --input also, for every\n"
+    "exchange and level, how many codewords are used, the perplexity of their use, and the\n"
     "distortion: mean 1 - cosine of row and codeword (trace), relative squared error (astra).\n\n"
     "example:\n"
     "  thinwire codebook info trace.safetensors --model FOLDER --input data.safetensors \\\n"
@@ -81,6 +96,37 @@ int train_command(const Arguments& arguments, const std::vector<std::string>& wo
   });
 }
 
+int coding_command(const Arguments& arguments, const std::vector<std::string>& words) {
+  OptionParser parser(kCodingUsage);
+  parser.allow_word("FILE");
+  add_common(parser);
+  parser.add("out", "FILE", "codebook file to write (default: FILE itself)");
+  const OptionParser::Parsed parsed = parser.parse(words);
+  if (parsed.is_help) return 0;
+  require_input(parsed.has("FILE"),
+                "which file? (thinwire codebook coding FILE --model DIR --input FILE --samples "
+                "0..999)");
+
+  const harness::CodebookCodingSpec spec = harness::make_coding_spec(parsed.own);
+  return with_session(arguments, 1, [&](harness::Session& session) {
+    harness::add_index_coding(session, spec);
+    if (session.is_root()) fmt::print("{}: has tables for --index-coding\n", spec.out);
+    return 0;
+  });
+}
+
+/// Of the finest level.
+void print_index_bits(const Json& rows) {
+  fmt::print("\n{:>8} {:>9} {:>6} {:>8} {:>12}\n", "exchange", "codewords", "fixed", "entropy",
+             "cross-layer");
+  const int codewords = rows.back()["codewords"].get<int>();
+  for (const Json& row : rows)
+    if (row["codewords"].get<int>() == codewords)
+      fmt::print("{:>8} {:>9} {:>6} {:>8.3f} {:>12.3f}\n", row["exchange"].get<int>(), codewords,
+                 row["fixed"].get<int>(), row["entropy"].get<double>(),
+                 row["cross_layer"].get<double>());
+}
+
 void print_quality(const Json& rows) {
   fmt::print("\n{:>8} {:>5} {:>9} {:>8} {:>10} {:>10}\n", "exchange", "level", "codewords", "used",
              "perplexity", "distortion");
@@ -100,12 +146,14 @@ void print_info(const Json& info) {
   fmt::print("  {:<12} {}\n", "levels", fmt::join(info["levels"].get<std::vector<int>>(), ", "));
   if (info["groups"].get<int>() > 1)
     fmt::print("  {:<12} {}\n", "groups", info["groups"].get<int>());
-  fmt::print("  {:<12} codebooks {}, buffers {} (fp16), file {}\n", "storage",
-             bytes("codebooks_bytes"), bytes("buffers_bytes"), bytes("file_bytes"));
+  fmt::print("  {:<12} codebooks {}, buffers {} (fp16), tables of indices {}, file {}\n", "storage",
+             bytes("codebooks_bytes"), bytes("buffers_bytes"), bytes("index_tables_bytes"),
+             bytes("file_bytes"));
   fmt::print("  {:<12} {}\n", "calibration",
              to_string(Seconds(info["calibration_s"].get<double>())));
   for (const auto& [key, value] : info["metadata"].items())
     fmt::print("  {:<18} {}\n", key, value.get<std::string>());
+  if (info.contains("index_bits")) print_index_bits(info["index_bits"]);
   if (info.contains("quality")) print_quality(info["quality"]);
 }
 
@@ -135,7 +183,9 @@ int codebook_command(const Arguments& arguments) {
                                        arguments.rest.end());
   if (what == "train") return train_command(arguments, words);
   if (what == "info") return info_command(words);
-  require_input(what == "--help" || what == "-h", "codebook {}: train or info is right", what);
+  if (what == "coding") return coding_command(arguments, words);
+  require_input(what == "--help" || what == "-h", "codebook {}: train, coding or info is right",
+                what);
   fmt::print("{}", kUsage);
   return 0;
 }

@@ -39,6 +39,12 @@ std::string configuration(const Json& spec) {
   return text;
 }
 
+void print_index_coding(const Json& coding) {
+  fmt::print("  indices     {} coding: {} a sample (at most {}), {} of what fixed indices take\n",
+             coding.at("coding").get<std::string>(), bits(coding.at("mean_bits")),
+             bits(coding.at("most_bits")), number(coding.at("ratio")));
+}
+
 void print_agreement(const Json& agreement) {
   fmt::print("  agreement   ");
   if (!agreement.at("top1").is_null())
@@ -77,6 +83,7 @@ void print_evaluation(const Json& record) {
       bits(accuracy.at("bits_per_inference")), number(tokens.at("mean")),
       tokens.at("min").get<Index>(), tokens.at("max").get<Index>());
   fmt::print("{}", losses_line(record));
+  if (accuracy.contains("index_coding")) print_index_coding(accuracy.at("index_coding"));
   if (accuracy.contains("agreement")) print_agreement(accuracy.at("agreement"));
   if (record.at("checks").at("counted_equals_predicted") == false)
     fmt::print("  COUNTED AND PREDICTED DIFFER\n");

@@ -124,6 +124,17 @@ void print_traffic(const Json& record) {
   fmt::print("\n{}", losses_line(record));
 }
 
+/// Bits that depend on the data; `predict` knows what to expect.
+void print_index_coding(const Json& traffic) {
+  if (!traffic.contains("index_coding")) return;
+  const Json& coding = traffic.at("index_coding");
+  fmt::print("  indices     {} coding: ", coding.at("coding").get<std::string>());
+  if (!coding.at("counted_bits").is_null())
+    fmt::print("{} sent, ", bits(coding.at("counted_bits")));
+  fmt::print("{} expected by the tables, at most {} ({} fixed)\n", bits(coding.at("expected_bits")),
+             bits(coding.at("worst_case_bits")), bits(coding.at("fixed_bits")));
+}
+
 void print_memory(const Json& record) {
   const Json& memory = record.at("memory");
   fmt::print("  memory      {} weights, ", bytes(memory.at("weights_bytes")));
@@ -164,6 +175,7 @@ void print_record(const Json& record) {
   print_strategy(record);
   print_operations(record);
   print_traffic(record);
+  if (!record.at("traffic").is_null()) print_index_coding(record.at("traffic"));
   print_memory(record);
   print_cores(record);
   print_times(record);

@@ -9,6 +9,7 @@
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/text.hpp"
 #include "thinwire/compress/codebook_source.hpp"
+#include "thinwire/compress/index_tables.hpp"
 #include "thinwire/tensor/content_hash.hpp"
 #include "thinwire/tensor/safetensors.hpp"
 
@@ -207,9 +208,38 @@ class FileCodebooks final : public CodebookSource {
     return kv;
   }
 
-  std::string fingerprint() const override {
+  bool has_index_tables() const override {
+    const Index first = use_.codes(0) ? 0 : 1;
+    return file_->has(index_tables_name(use_, first, 0, 0));
+  }
+
+  std::vector<std::uint16_t> index_tables(Index exchange, Index group, int level) override {
+    const std::string name = index_tables_name(use_, exchange, group, level);
+    const TensorView& tensor = file_.find(name);
+    file_.require(tensor.type_name == "U16" && tensor.shape.size() == 1,
+                  "tensor {} is of type {} and shape [{}] (a run of U16 is needed)", name,
+                  tensor.type_name, fmt::join(tensor.shape, ", "));
+    std::vector<std::uint16_t> words(tensor.bytes.size() / sizeof(std::uint16_t));
+    std::ranges::copy(tensor.bytes, std::as_writable_bytes(std::span(words)).begin());
+    try {
+      IndexTables(words, levels_[static_cast<std::size_t>(level)], codewords_,
+                  {std::pmr::new_delete_resource()});
+    } catch (const Error& error) {
+      file_.require(false, "tensor {}: {}", name, error.what());
+    }
+    return words;
+  }
+
+  std::string fingerprint() const override { return hash_tensors(WithIndexTables::no); }
+  std::string fingerprint_with_tables() const override {
+    return hash_tensors(WithIndexTables::yes);
+  }
+
+ private:
+  std::string hash_tensors(WithIndexTables tables) const {
     ContentHash hash;
     for (const auto& [name, tensor] : file_->tensors()) {
+      if (tables == WithIndexTables::no && is_index_tables_name(name)) continue;
       hash.add(name);
       hash.add(fmt::format("{}[{}]", tensor.type_name, fmt::join(tensor.shape, ", ")));
       hash.add(tensor.bytes);
@@ -217,7 +247,6 @@ class FileCodebooks final : public CodebookSource {
     return to_hex(hash.value());
   }
 
- private:
   /// The row of the file that `position` stands for.
   Index row_at(Index exchange, Index position) const {
     const Permutation& permutation = permutations_[static_cast<std::size_t>(exchange)];

@@ -32,6 +32,18 @@ std::string hierarchy_name(const CodebookUse& use, Index exchange) {
   return fmt::format("{}hierarchy.{}", prefix(use, exchange), exchange);
 }
 
+std::string index_tables_name(const CodebookUse& use, Index exchange, Index group, int level) {
+  if (use.published == Published::block_output)
+    return fmt::format("astra.g{}.coding.{}.{}", use.groups, exchange, group);
+  TW_REQUIRE(group == 0, "group {} of a codebook without groups", group);
+  return fmt::format("{}coding.{}.{}", prefix(use, exchange), exchange, level);
+}
+
+bool is_index_tables_name(std::string_view name) {
+  return name.starts_with("coding.") || name.starts_with("nb.coding.") ||
+         (name.starts_with("astra.g") && name.find(".coding.") != std::string_view::npos);
+}
+
 std::string key_buffer_name(Index exchange) {
   return fmt::format("buffer.k.{}", exchange);
 }

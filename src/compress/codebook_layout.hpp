@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "thinwire/compress/index_coding.hpp"
 #include "thinwire/model/model_config.hpp"
@@ -20,6 +21,10 @@ std::string codebook_name(const CodebookUse& use, Index exchange, Index group);
 std::string hierarchy_name(const CodebookUse& use, Index exchange);
 std::string key_buffer_name(Index exchange);
 std::string value_buffer_name(Index exchange);
+
+/// The words of what indices of one level are coded with.
+bool is_index_tables_name(std::string_view name);
+std::string index_tables_name(const CodebookUse& use, Index exchange, Index group, int level);
 
 inline constexpr const char* kLevelsName = "hierarchy.levels";
 inline constexpr const char* kModelFingerprintKey = "model_fingerprint";

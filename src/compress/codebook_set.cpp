@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "thinwire/compress/index_tables.hpp"
 #include "thinwire/tensor/half.hpp"
 
 namespace thinwire::compress {
@@ -44,7 +45,7 @@ void store(MatrixView<const float> values, MatrixView<std::uint16_t> halves) {
 }  // namespace
 
 CodebookSet::CodebookSet(const model::Model& model, const CodebookUse& use, CodebookSource& source,
-                         model::WeightPlace place)
+                         model::WeightPlace place, WithIndexTables tables)
     : use_(use),
       levels_(source.levels()),
       codebooks_(static_cast<std::size_t>(model.config().layers)),
@@ -54,6 +55,24 @@ CodebookSet::CodebookSet(const model::Model& model, const CodebookUse& use, Code
   // Every rank of a node asks `place` for the same sizes in this order.
   for (Index exchange = 0; exchange < model.config().layers; ++exchange)
     if (use.codes(exchange)) prepare(model, exchange, source, place);
+  if (tables == WithIndexTables::no) return;
+  tables_.resize(codebooks_.size() * levels_.size());
+  for (Index exchange = 0; exchange < model.config().layers; ++exchange)
+    if (use.codes(exchange)) read_tables(exchange, source, place);
+}
+
+CodebookSet::CodebookSet(CodebookSet&&) noexcept = default;
+CodebookSet::~CodebookSet() = default;
+
+void CodebookSet::read_tables(Index exchange, CodebookSource& source, model::WeightPlace place) {
+  for (std::size_t level = 0; level < levels_.size(); ++level) {
+    std::vector<IndexTables>& groups =
+        tables_[static_cast<std::size_t>(exchange) * levels_.size() + level];
+    groups.reserve(static_cast<std::size_t>(use_.groups));
+    for (Index group = 0; group < use_.groups; ++group)
+      groups.emplace_back(source.index_tables(exchange, group, static_cast<int>(level)),
+                          levels_[level], codewords(), place);
+  }
 }
 
 void CodebookSet::prepare(const model::Model& model, Index exchange, CodebookSource& source,
@@ -92,6 +111,15 @@ const Codebook& CodebookSet::codebook(Index exchange) const {
                  codebooks_[static_cast<std::size_t>(exchange)].has_value(),
              "exchange {} is not coded", exchange);
   return *codebooks_[static_cast<std::size_t>(exchange)];
+}
+
+std::span<const IndexTables> CodebookSet::index_tables(Index exchange, int level) const {
+  TW_REQUIRE(has_index_tables(), "codebooks without tables of indices");
+  TW_REQUIRE(exchange >= 0 && exchange < std::ssize(codebooks_) && use_.codes(exchange) &&
+                 level >= 0 && level < std::ssize(levels_),
+             "exchange {} on level {} is not coded", exchange, level);
+  return tables_[static_cast<std::size_t>(exchange) * levels_.size() +
+                 static_cast<std::size_t>(level)];
 }
 
 const KvBuffer& CodebookSet::buffer(Index exchange) const {

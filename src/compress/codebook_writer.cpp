@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "codebook_layout.hpp"
+#include "thinwire/compress/index_tables.hpp"
 #include "thinwire/tensor/matrix.hpp"
 
 namespace thinwire::compress {
@@ -39,6 +40,19 @@ void CodebookWriter::add_kv(Index exchange, MatrixView<const std::uint16_t> kv) 
   const Index hidden = kv.cols() / 2;
   add_matrix(writer_, key_buffer_name(exchange), kv.cols(0, hidden));
   add_matrix(writer_, value_buffer_name(exchange), kv.cols(hidden, hidden));
+}
+
+void CodebookWriter::add_index_tables(const CodebookUse& use, Index exchange, Index group,
+                                      int level, const IndexTables& tables) {
+  const std::span<const std::uint16_t> words = tables.words();
+  writer_.add_raw(index_tables_name(use, exchange, group, level), "U16", {std::ssize(words)},
+                  std::as_bytes(words));
+}
+
+void CodebookWriter::add_rest_of(const SafetensorsFile& file) {
+  for (const auto& [name, tensor] : file.tensors())
+    if (!writer_.has(name)) writer_.add_raw(name, tensor.type_name, tensor.shape, tensor.bytes);
+  for (const auto& [key, value] : file.metadata()) writer_.add_metadata(key, value);
 }
 
 void CodebookWriter::set_model_fingerprint(const std::string& fingerprint) {

@@ -11,6 +11,10 @@ namespace thinwire::compress {
 namespace {
 
 constexpr std::array<std::string_view, 2> kIndexBitsNames = {"16", "packed"};
+constexpr std::array<std::string_view, 3> kCodingNames = {"fixed", "entropy", "cross-layer"};
+constexpr std::array<std::string_view, 3> kCodingSummaries = {
+    "r bits an index", "fewer bits for frequent indices",
+    "fewer bits for what usually follows the token's index at the exchange before"};
 constexpr std::array<std::string_view, 3> kBuffersNames = {"kv", "hidden", "off"};
 
 constexpr int kHeaderBits = 8, kBitsPerByte = 8;
@@ -23,6 +27,26 @@ IndexBits parse_index_bits(std::string_view name) {
 
 std::string_view to_string(IndexBits bits) {
   return kIndexBitsNames[static_cast<std::size_t>(bits)];
+}
+
+IndexCoding parse_index_coding(std::string_view name) {
+  return static_cast<IndexCoding>(name_index("index-coding", name, kCodingNames));
+}
+
+std::string_view to_string(IndexCoding coding) {
+  return kCodingNames[static_cast<std::size_t>(coding)];
+}
+
+std::string_view summary(IndexCoding coding) {
+  return kCodingSummaries[static_cast<std::size_t>(coding)];
+}
+
+IndexCoding coding_of(IndexCoding chosen, const CodebookUse& use, Index exchange,
+                      bool from_terminal) {
+  if (from_terminal && exchange == 0) return IndexCoding::fixed;
+  const bool has_previous =
+      exchange > 0 && use.codes(exchange - 1) && !(from_terminal && exchange == 1);
+  return chosen == IndexCoding::cross_layer && !has_previous ? IndexCoding::entropy : chosen;
 }
 
 Buffers parse_buffers(std::string_view name) {

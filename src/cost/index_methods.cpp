@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "schedule.hpp"
 #include "thinwire/base/error.hpp"
@@ -55,7 +56,7 @@ class IndexMethod final : public FamilyMethod {
   IndexMethod(const Workload& workload, CodebookUse use, std::span<const Share> shares)
       : workload_(workload), use_(use) {
     check_codebook(workload, use_);
-    for (const Share& sender : shares) received_bytes_ += frame(sender.own).bytes();
+    for (const Share& sender : shares) received_bytes_ += longest_frame(sender.own).bytes();
   }
 
   Published published() const override { return use_.published; }
@@ -64,7 +65,10 @@ class IndexMethod final : public FamilyMethod {
 
   compress::FrameSize payload(Index exchange, const Share& share) const override {
     if (!use_.codes(exchange)) return rows_payload(share.own, model().hidden);
-    return frame(share.own);
+    const compress::IndexCoding coding =
+        compress::coding_of(workload_.index_coding, use_, exchange, workload_.has_terminal);
+    return coding == compress::IndexCoding::fixed ? frame(share.own)
+                                                  : coded_frame(exchange, share.own);
   }
   Operations encode(Index exchange, const Share& share) const override {
     if (!use_.codes(exchange)) return {};
@@ -99,12 +103,30 @@ class IndexMethod final : public FamilyMethod {
   compress::FrameSize frame(Index rows) const {
     return compress::frame_size(rows * use_.groups, index_bits(), is_trace());
   }
+  /// A coded frame has a header, whatever the method, and never more bits than a fixed one with it.
+  compress::FrameSize longest_frame(Index rows) const {
+    const bool has_header = is_trace() || workload_.index_coding != compress::IndexCoding::fixed;
+    return compress::frame_size(rows * use_.groups, index_bits(), has_header);
+  }
+  compress::FrameSize coded_frame(Index exchange, Index rows) const;
   Index coded_exchanges() const { return model().layers - (use_.codes_first_exchange ? 0 : 1); }
 
   const Workload& workload_;
   CodebookUse use_;
   std::int64_t received_bytes_ = 0;  ///< frames of all devices
 };
+
+/// What its tables expect of it, else its longest.
+compress::FrameSize IndexMethod::coded_frame(Index exchange, Index rows) const {
+  compress::FrameSize frame = longest_frame(rows);
+  if (workload_.expected_index_bits.empty()) return frame;
+  constexpr std::int64_t kBitsPerByte = 8;
+  const double bits = workload_.expected_index_bits.at(static_cast<std::size_t>(exchange)) *
+                      static_cast<double>(rows * use_.groups);
+  frame.payload_bits = std::min<std::int64_t>(std::llround(bits), frame.payload_bits);
+  frame.padding_bits = (kBitsPerByte - frame.payload_bits % kBitsPerByte) % kBitsPerByte;
+  return frame;
+}
 
 Operations IndexMethod::decode(Index layer, const Share& share) const {
   const Index remote = share.remote;
@@ -151,8 +173,10 @@ Memory IndexMethod::tables() const {
 std::int64_t IndexMethod::workspace_bytes(const Share& share) const {
   const Index own = share.own, remote = share.remote, hidden = model().hidden;
   const bool is_pre_norm = model().norm_order() == model::NormOrder::pre;
-  Index values = 2 * remote;               // log g and position of every remote column
-  values += (own + remote) * use_.groups;  // indices
+  Index values = 2 * remote;  // log g and position of every remote column
+  // Indices: those of two exchanges before, too, where they tell about the next.
+  const bool keeps_earlier = workload_.index_coding == compress::IndexCoding::cross_layer;
+  values += (own + remote) * use_.groups * (keeps_earlier ? 3 : 1);
   values += search_scratch(own, hidden / use_.groups, active_codewords());
   if (!use_.codes_first_exchange) values += (own + remote) * hidden;  // raw rows as they arrive
   const bool rows_pass_through = !looks_up_kv() || !use_.codes_first_exchange;
@@ -161,7 +185,7 @@ std::int64_t IndexMethod::workspace_bytes(const Share& share) const {
     values += remote * model().ffn;
     if (is_pre_norm || keeps_remote_state()) values += remote * hidden;  // normalised, codewords
   }
-  return kBytesPerValue * values + frame(own).bytes() + received_bytes_;
+  return kBytesPerValue * values + longest_frame(own).bytes() + received_bytes_;
 }
 
 /// Null for one device: it needs no codebook.

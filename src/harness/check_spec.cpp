@@ -245,6 +245,8 @@ cost::Workload to_workload(const RunSpec& spec, const model::ModelConfig& config
           .active_codewords = spec.active_codewords.value_or(0),
           .groups = spec.groups,
           .index_bits = spec.index_bits,
+          .index_coding = spec.index_coding,
+          .expected_index_bits = spec.expected_index_bits,
           .replicates_class_token = spec.class_token == strategy::ClassToken::replicated,
           .buffers = spec.buffers,
           .micro_batches = spec.micro_batches,

@@ -39,7 +39,7 @@ void check_concerns(const RunSpec& spec) {
   require_concern(spec, traits.has_groups(), "only astra can replicate the class token",
                   {"class-token"});
   require_concern(spec, traits.has_codebooks(), "only astra and trace have codebooks",
-                  {"codebook", "codewords", "level", "active-codewords"});
+                  {"codebook", "codewords", "level", "active-codewords", "index-coding"});
   require_concern(spec, traits.has_buffers(), "only trace-b and trace-2a have buffers",
                   {"buffers"});
   require_concern(spec, traits.splits_tokens, "only strategies that split the tokens can overlap",
@@ -65,6 +65,10 @@ void check_segments(const RunSpec& spec) {
 }
 
 void check_codebook(const RunSpec& spec) {
+  require_input(spec.index_coding == compress::IndexCoding::fixed || spec.has_codebook_file(),
+                "--index-coding={} with random codebooks: nobody knows how often their indices "
+                "occur (give --codebook FILE of `codebook train`, or --index-coding=fixed)",
+                compress::to_string(spec.index_coding));
   require_input(spec.groups >= 1, "--groups={}: a row has at least one group", spec.groups);
   require_input(!spec.is_level_auto || !spec.active_codewords,
                 "--level=auto and --active-codewords={}: both choose a level, give one",

@@ -5,6 +5,7 @@
 
 #include "thinwire/base/error.hpp"
 #include "thinwire/compress/hierarchy.hpp"
+#include "thinwire/compress/index_tables.hpp"
 #include "thinwire/harness/auto_level.hpp"
 #include "thinwire/harness/point.hpp"
 #include "thinwire/harness/strategy_traits.hpp"
@@ -57,6 +58,48 @@ std::string model_fingerprint(const RunSpec& spec, const model::ModelConfig& con
   return open_weights(spec, config)->fingerprint();
 }
 
+/// What an index of `exchange` is expected to take, mean over the groups.
+double expected_bits(compress::CodebookSource& source, const compress::CodebookUse& use,
+                     Index exchange, int level, compress::IndexCoding coding) {
+  double sum = 0;
+  for (Index group = 0; group < use.groups; ++group) {
+    const compress::IndexTables tables(source.index_tables(exchange, group, level),
+                                       source.levels()[static_cast<std::size_t>(level)],
+                                       source.codewords(), {std::pmr::new_delete_resource()});
+    sum += compress::index_cost(tables, coding).expected_bits;
+  }
+  return sum / static_cast<double>(use.groups);
+}
+
+void resolve_index_coding(RunSpec& spec, const model::ModelConfig& config,
+                          const compress::CodebookUse& use, compress::CodebookSource& source) {
+  using compress::IndexCoding;
+  spec.expected_index_bits.clear();
+  if (spec.index_coding == IndexCoding::fixed) return;
+  require_input(source.has_index_tables(),
+                "--index-coding={}: {} has no tables for it (`thinwire codebook coding {}` adds "
+                "them; `codebook train` writes them into new files)",
+                compress::to_string(spec.index_coding), spec.codebook, spec.codebook);
+  const int level = use.is_squared() ? static_cast<int>(source.levels().size()) - 1 : *spec.level;
+  for (Index exchange = 0; exchange < config.layers; ++exchange) {
+    const IndexCoding coding =
+        compress::coding_of(spec.index_coding, use, exchange, spec.has_terminal());
+    const bool is_coded = use.codes(exchange) && coding != IndexCoding::fixed;
+    spec.expected_index_bits.push_back(
+        is_coded ? expected_bits(source, use, exchange, level, coding) : 0);
+  }
+}
+
+/// Of all that a record depends on.
+std::string fingerprint_of(const RunSpec& spec, const compress::CodebookSource& source,
+                           FingerprintCache& fingerprints) {
+  if (!spec.has_codebook_file()) return source.fingerprint();
+  if (spec.index_coding == compress::IndexCoding::fixed)
+    return fingerprints.get(spec.codebook, [&] { return source.fingerprint(); });
+  return fingerprints.get(spec.codebook + " and its tables",
+                          [&] { return source.fingerprint_with_tables(); });
+}
+
 }  // namespace
 
 std::optional<compress::CodebookUse> codebook_use(const RunSpec& spec) {
@@ -100,11 +143,10 @@ std::optional<CodebookChoice> resolve_codebook(RunSpec& spec, const model::Model
       use->is_squared() ? std::vector<Index>{source->codewords()} : source->levels();
   resolve_level(spec, config, levels);
   fill(spec, levels);
+  resolve_index_coding(spec, config, *use, *source);
   return CodebookChoice{
       .source = is_file ? std::filesystem::path(spec.codebook).filename().string() : "random",
-      .fingerprint = is_file
-                         ? fingerprints.get(spec.codebook, [&] { return source->fingerprint(); })
-                         : source->fingerprint(),
+      .fingerprint = fingerprint_of(spec, *source, fingerprints),
       .levels = levels};
 }
 

@@ -3,8 +3,10 @@
 #include <filesystem>
 
 #include "calibration_samples.hpp"
+#include "codebook_setting.hpp"
 #include "given_options.hpp"
 #include "thinwire/base/json.hpp"
+#include "thinwire/compress/index_tables.hpp"
 #include "thinwire/harness/progress.hpp"
 #include "thinwire/ops/runtime.hpp"
 #include "thinwire/train/codebook_quality.hpp"
@@ -12,19 +14,16 @@
 namespace thinwire::harness {
 namespace {
 
-using Metadata = std::map<std::string, std::string, std::less<>>;
-
-std::string metadata_or(const Metadata& metadata, const char* key, const char* otherwise) {
-  const auto found = metadata.find(key);
-  return found == metadata.end() ? otherwise : found->second;
-}
-
-/// What is given, else what the file says about itself, else what most files are.
-train::CalibrationSetting setting_of(const CodebookInfoSpec& spec, const Metadata& metadata) {
-  return {.strategy = spec.strategy.value_or(metadata_or(metadata, "strategy", "trace-b")),
-          .devices = spec.devices.value_or(
-              static_cast<int>(parse_integer(metadata_or(metadata, "devices", "2")))),
-          .threads = spec.threads};
+/// Of all tables of indices, in the file or in memory.
+std::int64_t index_tables_bytes(const compress::CodebookSet& set, Index layers,
+                                std::int64_t (compress::IndexTables::*of)() const) {
+  std::int64_t bytes = 0;
+  if (!set.has_index_tables()) return bytes;
+  for (Index exchange = 0; exchange < layers; ++exchange)
+    for (int level = 0; set.use().codes(exchange) && level < std::ssize(set.levels()); ++level)
+      for (const compress::IndexTables& tables : set.index_tables(exchange, level))
+        bytes += (tables.*of)();
+  return bytes;
 }
 
 Json storage_of(const CodebookInfoSpec& spec, const compress::CodebookSet& set, Index layers) {
@@ -38,9 +37,39 @@ Json storage_of(const CodebookInfoSpec& spec, const compress::CodebookSet& set, 
     buffers +=
         set.buffer(exchange).halves().size() * static_cast<std::int64_t>(sizeof(std::uint16_t));
   }
-  return {{"file_bytes", std::filesystem::file_size(spec.file)},
-          {"codebooks_bytes", codebooks},
-          {"buffers_bytes", buffers}};
+  return {
+      {"file_bytes", std::filesystem::file_size(spec.file)},
+      {"codebooks_bytes", codebooks},
+      {"buffers_bytes", buffers},
+      {"index_tables_bytes", index_tables_bytes(set, layers, &compress::IndexTables::memory_bytes)},
+      {"index_tables_file_bytes",
+       index_tables_bytes(set, layers, &compress::IndexTables::file_bytes)}};
+}
+
+/// What the tables expect of an index, exchange after exchange, on every level: mean over groups.
+Json index_bits_of(const compress::CodebookSet& set, Index layers) {
+  using compress::IndexCoding;
+  Json rows = Json::array();
+  for (Index exchange = 0; exchange < layers; ++exchange)
+    for (int level = 0; set.use().codes(exchange) && level < std::ssize(set.levels()); ++level) {
+      double entropy = 0, cross_layer = 0;
+      const auto tables = set.index_tables(exchange, level);
+      for (const compress::IndexTables& group : tables) {
+        entropy += index_cost(group, IndexCoding::entropy).expected_bits;
+        cross_layer += index_cost(group, compress::coding_of(IndexCoding::cross_layer, set.use(),
+                                                             exchange, false))
+                           .expected_bits;
+      }
+      const auto groups = static_cast<double>(tables.size());
+      const Index codewords = set.levels()[static_cast<std::size_t>(level)];
+      rows.push_back({{"exchange", exchange},
+                      {"level", level},
+                      {"codewords", codewords},
+                      {"fixed", compress::index_bits(codewords)},
+                      {"entropy", entropy / groups},
+                      {"cross_layer", cross_layer / groups}});
+    }
+  return rows;
 }
 
 Json to_json(std::span<const train::ExchangeQuality> qualities) {
@@ -91,18 +120,16 @@ CodebookInfoSpec make_info_spec(const std::map<std::string, std::string>& values
 
 Json codebook_info(const CodebookInfoSpec& spec) {
   const Point point = make_point(make_run_spec({{"model", spec.model}}));
-  require_input(std::filesystem::is_regular_file(spec.file), "codebook {} is not a file",
-                spec.file);
-  const Metadata metadata = SafetensorsFile(spec.file).metadata();
-  const train::CalibrationSetting setting = setting_of(spec, metadata);
-  const compress::CodebookUse use = train::codebook_use(
-      setting, spec.groups.value_or(parse_integer(metadata_or(metadata, "groups", "1"))));
+  const auto [setting, use, metadata] =
+      setting_of_file(spec.file, {spec.strategy, spec.devices, spec.groups, spec.threads});
 
   ops::set_threads(spec.threads);
   const auto weights = open_weights(point.spec, point.config);
   const model::Model model(point.config, *weights, {std::pmr::new_delete_resource()});
   const auto source = compress::open_codebooks(spec.file, point.config, use, model.fingerprint());
-  const compress::CodebookSet set(model, use, *source, {std::pmr::new_delete_resource()});
+  const compress::CodebookSet set(
+      model, use, *source, {std::pmr::new_delete_resource()},
+      source->has_index_tables() ? compress::WithIndexTables::yes : compress::WithIndexTables::no);
 
   Json info = {{"file", std::filesystem::path(spec.file).filename().string()},
                {"strategy", setting.strategy},
@@ -114,6 +141,7 @@ Json codebook_info(const CodebookInfoSpec& spec) {
                {"storage", storage_of(spec, set, point.config.layers)},
                {"calibration_s", set.calibration_s()},
                {"metadata", metadata}};
+  if (set.has_index_tables()) info["index_bits"] = index_bits_of(set, point.config.layers);
   if (!spec.input.empty()) info["quality"] = measure(spec, model, setting, set, *source);
   return info;
 }

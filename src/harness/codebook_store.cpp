@@ -9,13 +9,18 @@ namespace {
 
 constexpr std::int64_t kMostBytesKept = std::int64_t{512} << 20;
 
+compress::WithIndexTables tables_for(const RunSpec& spec) {
+  return spec.index_coding == compress::IndexCoding::fixed ? compress::WithIndexTables::no
+                                                           : compress::WithIndexTables::yes;
+}
+
 /// What the set depends on: the codebooks, and the model that fills the buffers.
 std::string key_of(const Point& point, const compress::CodebookUse& use,
                    const model::Model& model) {
-  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", model.fingerprint(), to_string(point.spec.dtype),
+  return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}", model.fingerprint(), to_string(point.spec.dtype),
                      point.codebook->fingerprint, point.spec.codebook,
                      static_cast<int>(use.published), use.codes_first_exchange, use.groups,
-                     static_cast<int>(use.buffers));
+                     static_cast<int>(use.buffers), static_cast<int>(tables_for(point.spec)));
 }
 
 }  // namespace
@@ -34,7 +39,7 @@ const compress::CodebookSet* CodebookStore::set_for(const Point& point, const mo
   made.emplace_back(model.fingerprint(), key, mpi_);
   // The header has been checked against the model when the point was made.
   const auto source = open_codebooks(point.spec, use, point.config, "");
-  made.front().set.emplace(model, use, *source, made.front().place.renew());
+  made.front().set.emplace(model, use, *source, made.front().place.renew(), tables_for(point.spec));
   made.front().place.publish();
   kept_.splice(kept_.begin(), made);
   return &*kept_.front().set;

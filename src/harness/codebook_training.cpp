@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "add_index_tables.hpp"
 #include "calibration_samples.hpp"
 #include "given_options.hpp"
 #include "thinwire/base/text.hpp"
@@ -121,8 +122,15 @@ TrainingSummary train_codebooks(Session& session, const CodebookTrainingSpec& sp
   if (beginning == Beginning::resumed) trainer.resume(state_file(spec));
   run_steps(session, spec, trainer);
 
+  // Tables of indices are made with the codebooks as a reader gets them: from their file, which is
+  // not the one asked for before it is whole.
+  const fs::path codebooks = spec.out + ".codebooks";
+  if (session.is_root()) train::write_codebooks(trainer, spec.output, {}, codebooks);
+  session.everyone().meet();
+  add_index_tables(session, point, {spec.training.setting, trainer.use()}, samples,
+                   {.from = codebooks, .to = spec.out});
   if (session.is_root()) {
-    train::write_codebooks(trainer, spec.output, {}, spec.out);
+    fs::remove(codebooks);
     fs::remove(state_file(spec));
   }
   session.everyone().meet();

@@ -48,9 +48,11 @@ Point make_eval_point(RunSpec spec, FingerprintCache& fingerprints, DataSets& da
   const std::vector<Formation> formations = make_formations(point.spec, point.lengths);
   point.skip_reason = misfit_of(*point.data, formations, point.config);
   if (!point.skip_reason.empty()) return point;
-  for (const Index length : tokens)
-    point.predictions.push_back(
-        cost::predict(to_workload(formation_of(formations, length).spec, point.config, length)));
+  for (const Index length : tokens) {
+    const RunSpec& own = formation_of(formations, length).spec;
+    point.predictions.push_back(cost::predict(to_workload(own, point.config, length)));
+    add_bounds(point.coding_bounds, own, point.config, length);
+  }
   return point;
 }
 

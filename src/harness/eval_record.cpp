@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <numbers>
 #include <numeric>
 #include <optional>
@@ -139,6 +141,61 @@ Json agreement_json(const Point& point, const EvaluationFindings& findings,
   return section;
 }
 
+/// Frames of fixed indices, by formula, of all samples together, [layers].
+std::vector<double> fixed_frame_bits(const Point& point, const compress::CodebookUse& use) {
+  const std::vector<Formation> formations = make_formations(point.spec, point.lengths);
+  std::map<Index, std::vector<std::int64_t>> of_length;
+  for (const Index tokens : point.lengths) {
+    IndexCodingBounds bounds;
+    add_bounds(bounds, formation_of(formations, tokens).spec, point.config, tokens);
+    of_length[tokens] = frame_bits(bounds.fixed.front(), use);
+  }
+  std::vector<double> sums(static_cast<std::size_t>(point.config.layers));
+  for (const std::vector<Index>& sample : point.data->tokens)
+    for (const Index tokens : sample)
+      std::ranges::transform(sums, of_length.at(tokens), sums.begin(), std::plus{});
+  return sums;
+}
+
+/// Tokens that devices publish in an exchange, of all samples together.
+double published_tokens(const Point& point) {
+  const Index copied = point.spec.class_token == strategy::ClassToken::replicated ? 1 : 0;
+  Index tokens = 0;
+  for (const std::vector<Index>& sample : point.data->tokens)
+    for (const Index length : sample) tokens += length > 1 ? length - copied : 0;
+  return static_cast<double>(tokens);
+}
+
+/// Frames of the exchanges that are coded, headers and padding included: the mean and the most that
+/// a sample takes, and each exchange's bits a token; beside what fixed indices take.
+Json index_coding_json(const Point& point, std::span<const double> bits) {
+  const compress::CodebookUse use = *codebook_use(point.spec);
+  const auto layers = static_cast<std::size_t>(point.config.layers);
+  const std::vector<double> fixed = fixed_frame_bits(point, use);
+  const double tokens = published_tokens(point);
+  std::vector<double> samples, exchanges(layers);
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    if (i % layers == 0) samples.push_back(0);
+    samples.back() += bits[i];
+    exchanges[i % layers] += bits[i];
+  }
+  Json coded_token = Json::array(), fixed_token = Json::array();
+  for (std::size_t e = 0; e < layers; ++e) {
+    const bool is_coded = use.codes(static_cast<Index>(e));
+    coded_token.push_back(is_coded ? finite_or_null(exchanges[e] / tokens) : Json(nullptr));
+    fixed_token.push_back(is_coded ? finite_or_null(fixed[e] / tokens) : Json(nullptr));
+  }
+  const double fixed_mean =
+      std::accumulate(fixed.begin(), fixed.end(), 0.0) / static_cast<double>(samples.size());
+  return {{"coding", to_string(point.spec.index_coding)},
+          {"mean_bits", mean(samples)},
+          {"most_bits", std::ranges::max(samples)},
+          {"fixed_mean_bits", fixed_mean},
+          {"ratio", finite_or_null(mean(samples) / fixed_mean)},
+          {"bits_per_token", std::move(coded_token)},
+          {"fixed_bits_per_token", std::move(fixed_token)}};
+}
+
 }  // namespace
 
 Json accuracy_section(const Point& point, const EvaluationFindings& findings) {
@@ -151,6 +208,8 @@ Json accuracy_section(const Point& point, const EvaluationFindings& findings) {
                   {"also", other_metrics(point, scores)},
                   {"bits_per_inference", bits_per_inference(point, findings.counts)},
                   {"tokens", tokens_json(point)}};
+  if (!findings.frame_bits.empty())
+    section["index_coding"] = index_coding_json(point, findings.frame_bits);
   if (point.spec.wants_agreement()) section["agreement"] = agreement_json(point, findings, measure);
   return section;
 }

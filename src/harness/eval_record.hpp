@@ -18,6 +18,7 @@ struct EvaluationFindings {
   std::vector<eval::SampleScore> single_scores;  ///< the single device's; none without agreement
   std::vector<SampleAgreement> agreements;       ///< one a sample; none without agreement
   std::vector<double> hidden;         ///< hidden_width() values of each of the first samples
+  std::vector<double> frame_bits;     ///< coded frames: layers values a sample; else none
   std::vector<DeviceCounts> counts;   ///< [P] over all samples
   std::vector<DeviceCounts> longest;  ///< [P] of the longest sample
 };

@@ -28,17 +28,25 @@ struct Desk {
   std::vector<DeviceCounts> counts;              ///< [P]
 };
 
-/// Puts a device's rows of every hidden state in their places; devices take turns.
-class HiddenObserver final : public strategy::Observer {
+/// Puts a device's rows of every hidden state in their places, where there are such, and adds up
+/// what is published; devices take turns.
+class PassObserver final : public strategy::Observer {
  public:
-  explicit HiddenObserver(std::vector<Matrix<float>>& hidden) : hidden_(hidden) {}
+  explicit PassObserver(SequenceOutputs& outputs) : outputs_(outputs) {}
   void on_hidden(Index index, Slice rows, MatrixView<const float> local) override {
-    copy<float>(local,
-                hidden_.at(static_cast<std::size_t>(index)).view().rows(rows.begin, rows.size));
+    if (outputs_.hidden.empty()) return;
+    copy<float>(
+        local,
+        outputs_.hidden.at(static_cast<std::size_t>(index)).view().rows(rows.begin, rows.size));
+  }
+  void on_published(Index exchange, std::span<const std::byte> payload) override {
+    const auto number = static_cast<std::size_t>(exchange);
+    outputs_.published_bits.resize(std::max(outputs_.published_bits.size(), number + 1));
+    outputs_.published_bits[number] += 8 * std::ssize(payload);
   }
 
  private:
-  std::vector<Matrix<float>>& hidden_;
+  SequenceOutputs& outputs_;
 };
 
 DeviceCounts counts_of(const fabric::DeviceIteration& iteration) {
@@ -207,12 +215,11 @@ std::vector<SequenceOutputs> make_room(const eval::Sample& sample, const model::
 
 void run_tasks(strategy::Strategy& strategy, fabric::Fabric& fabric,
                std::span<const SequenceTask> tasks) {
-  std::vector<HiddenObserver> observers;
+  std::vector<PassObserver> observers;
   observers.reserve(tasks.size());  // they are pointed to
   std::vector<strategy::BatchItem> batch;
   for (const auto& [input, outputs, number] : tasks) {
-    HiddenObserver& observer = observers.emplace_back(outputs->hidden);
-    batch.push_back({input, outputs->hidden.empty() ? nullptr : &observer, number});
+    batch.push_back({input, &observers.emplace_back(*outputs), number});
   }
   const auto place = [&](std::size_t item, const strategy::Output& output) {
     if (output.values.rows() == 0) return;

@@ -79,6 +79,7 @@ class Share {
   std::vector<eval::SampleScore> scores, single_scores;
   std::vector<SampleAgreement> agreements;
   std::vector<double> hidden;         ///< hidden_width() a sample that wants them
+  std::vector<double> frame_bits;     ///< of codings other than fixed: layers values a sample
   std::vector<DeviceCounts> counts;   ///< [P] over its samples
   std::vector<DeviceCounts> longest;  ///< [P] of the longest sample; zero where it is not ours
 
@@ -88,6 +89,7 @@ class Share {
   }
 
   void take(const EvaluatedSample& evaluated) {
+    if (!point_.coding_bounds.empty()) take_bits(evaluated.outputs);
     const bool is_scored = !point_.data->metrics.empty();
     if (is_scored)
       scores.push_back(
@@ -101,6 +103,18 @@ class Share {
     const std::vector<double> sums =
         hidden_cosines(evaluated.sample, evaluated.outputs, single.outputs);
     hidden.insert(hidden.end(), sums.begin(), sums.end());
+  }
+
+  /// Raw exchanges count as none.
+  void take_bits(std::span<const SequenceOutputs> sequences) {
+    const compress::CodebookUse use = *codebook_use(point_.spec);
+    for (Index exchange = 0; exchange < point_.config.layers; ++exchange) {
+      std::int64_t bits = 0;
+      for (const SequenceOutputs& sequence : sequences)
+        if (use.codes(exchange) && exchange < std::ssize(sequence.published_bits))
+          bits += sequence.published_bits[static_cast<std::size_t>(exchange)];
+      frame_bits.push_back(static_cast<double>(bits));
+    }
   }
 
   const Point& point_;
@@ -123,12 +137,14 @@ std::vector<DeviceCounts> sum_over(fabric::Transport& ranks, std::span<const Dev
   return sums;
 }
 
-/// By formula, over all sequences of all samples, [P].
+/// By formula, over all sequences of all samples, [P]. Frames whose sizes depend on the data count
+/// with the longest that they can be.
 std::vector<DeviceCounts> predicted_counts(const Point& point) {
   const std::vector<Formation> formations = make_formations(point.spec, point.lengths);
   std::map<Index, std::vector<DeviceCounts>> of_length;
   for (const Index tokens : point.lengths) {
-    const RunSpec& spec = formation_of(formations, tokens).spec;
+    RunSpec spec = formation_of(formations, tokens).spec;
+    spec.expected_index_bits.clear();
     const cost::Prediction one = cost::predict(to_workload(spec, point.config, tokens));
     std::vector<DeviceCounts>& counts = of_length[tokens];
     counts.resize(static_cast<std::size_t>(point.spec.devices));
@@ -140,6 +156,17 @@ std::vector<DeviceCounts> predicted_counts(const Point& point) {
   for (const std::vector<Index>& sample : point.data->tokens)
     for (const Index tokens : sample) add(sums, of_length.at(tokens));
   return sums;
+}
+
+/// Equal where sizes follow from the configuration, else within what they can be.
+bool are_as_predicted(const Point& point, std::span<const DeviceCounts> counts) {
+  const std::vector<DeviceCounts> predicted = predicted_counts(point);
+  if (point.coding_bounds.empty()) return std::ranges::equal(counts, predicted);
+  return std::ranges::equal(
+      counts, predicted, [](const DeviceCounts& counted, const DeviceCounts& most) {
+        return counted.operations == most.operations && counted.header_bits == most.header_bits &&
+               counted.wire_bytes <= most.wire_bytes;
+      });
 }
 
 EvaluationFindings gather(fabric::Transport& ranks, const Point& point, const Share& mine) {
@@ -155,6 +182,8 @@ EvaluationFindings gather(fabric::Transport& ranks, const Point& point, const Sh
   all.hidden = gather_in_order(ranks, std::span<const double>(mine.hidden),
                                is_compared ? std::min(samples, kHiddenSamples) : 0,
                                hidden_width(point.config));
+  all.frame_bits = gather_in_order(ranks, std::span<const double>(mine.frame_bits),
+                                   point.coding_bounds.empty() ? 0 : samples, point.config.layers);
   all.counts = sum_over(ranks, mine.counts);
   all.longest = sum_over(ranks, mine.longest);
   return all;
@@ -177,7 +206,7 @@ void fill_counts(Result& result, const Point& point, const EvaluationFindings& a
       result.losses = result.losses.value_or(fabric::LossCounts{}) += device.losses;
     device.losses = {};  // chance, which no formula knows
   }
-  result.counted_equals_predicted = counted == predicted_counts(point);
+  result.counted_equals_predicted = are_as_predicted(point, counted);
 }
 
 }  // namespace
@@ -199,7 +228,8 @@ std::optional<Result> Evaluation::run(Session& session, const Point& point,
   const EvaluationFindings all = gather(ranks, point, mine);
   if (!session.is_root()) return std::nullopt;
 
-  Result result{.spec = point.spec, .predictions = point.predictions};
+  Result result{
+      .spec = point.spec, .predictions = point.predictions, .coding_bounds = point.coding_bounds};
   session.describe(result, point, shared);
   result.environment["ranks"] = ranks.size();
   fill_counts(result, point, all);

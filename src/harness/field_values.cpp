@@ -60,6 +60,10 @@ void parse_value(std::string_view text, compress::RowFormat& value) {
 void parse_value(std::string_view text, compress::IndexBits& value) {
   value = compress::parse_index_bits(text);
 }
+void parse_value(std::string_view text, compress::IndexCoding& value) {
+  value = compress::parse_index_coding(text);
+}
+
 void parse_value(std::string_view text, compress::Buffers& value) {
   value = compress::parse_buffers(text);
 }

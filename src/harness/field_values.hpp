@@ -40,6 +40,7 @@ void parse_value(std::string_view text, Convention& value);
 void parse_value(std::string_view text, compress::Scaling& value);
 void parse_value(std::string_view text, compress::RowFormat& value);
 void parse_value(std::string_view text, compress::IndexBits& value);
+void parse_value(std::string_view text, compress::IndexCoding& value);
 void parse_value(std::string_view text, compress::Buffers& value);
 void parse_value(std::string_view text, strategy::ClassToken& value);
 void parse_value(std::string_view text, strategy::Io& value);

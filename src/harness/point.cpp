@@ -66,9 +66,11 @@ Point make_point(RunSpec spec, FingerprintCache& fingerprints) {
     if (const auto reason = misfit(point.spec, point.config, tokens)) {
       point.skip_reason = *reason;
       point.predictions.clear();
+      point.coding_bounds = {};
       return point;
     }
     point.predictions.push_back(cost::predict(to_workload(point.spec, point.config, tokens)));
+    add_bounds(point.coding_bounds, point.spec, point.config, tokens);
   }
   return point;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "record_parts.hpp"
@@ -201,6 +202,26 @@ Json losses_json(const fabric::LossCounts& losses) {
            losses.rows == 0 ? Json(nullptr) : Json(static_cast<double>(losses.lost_rows) / rows)}};
 }
 
+std::int64_t total_bits(const std::vector<Prediction>& sequences) {
+  const std::vector<std::int64_t> bytes = predicted_bits(sequences, &Prediction::wire_bytes);
+  return 8 * std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+}
+
+/// Bits of an iteration, all devices together, where they depend on the data.
+Json index_coding_json(const Result& result) {
+  Json counted;
+  if (!result.traffic.empty()) {
+    std::int64_t bytes = 0;
+    for (const fabric::Traffic& device : result.traffic) bytes += device.wire_bytes;
+    counted = 8 * bytes;
+  }
+  return {{"coding", to_string(result.spec.index_coding)},
+          {"counted_bits", std::move(counted)},
+          {"expected_bits", total_bits(result.predictions)},
+          {"worst_case_bits", total_bits(result.coding_bounds.worst)},
+          {"fixed_bits", total_bits(result.coding_bounds.fixed)}};
+}
+
 Json traffic_section(const Result& result) {
   if (result.predictions.empty() && result.traffic.empty()) return nullptr;
   const Nominal figures = nominal(result.predictions);
@@ -217,6 +238,7 @@ Json traffic_section(const Result& result) {
                {"terminal_wire_bytes", terminal_wire_bytes(result)},
                {"per_device", device_bits(result)}};
   if (result.losses) section["losses"] = losses_json(*result.losses);
+  if (!result.coding_bounds.empty()) section["index_coding"] = index_coding_json(result);
   return section;
 }
 
@@ -265,6 +287,14 @@ bool terminal_agrees(const Result& result) {
          result.terminal_traffic->wire_bytes == predicted_terminal_bytes(result.predictions);
 }
 
+/// Where sizes depend on the data: nothing is longer than it can be.
+bool is_within_bounds(const Result& result) {
+  const std::vector<std::int64_t> most =
+      predicted_bits(result.coding_bounds.worst, &Prediction::wire_bytes);
+  return std::ranges::equal(result.traffic, most, std::ranges::less_equal{},
+                            &fabric::Traffic::wire_bytes);
+}
+
 /// Null where nothing was counted.
 Json counted_equals_predicted(const Result& result) {
   if (result.counted_equals_predicted) return *result.counted_equals_predicted;
@@ -274,10 +304,12 @@ Json counted_equals_predicted(const Result& result) {
                          std::vector<std::int64_t> Prediction::*predicted) {
     return counted_bits(result.traffic, counted) == predicted_bits(result.predictions, predicted);
   };
-  return result.operations == predicted_operations(result.predictions) &&
-         agree(&Traffic::payload_bits, &Prediction::payload_bits) &&
-         agree(&Traffic::header_bits, &Prediction::header_bits) &&
-         agree(&Traffic::padding_bits, &Prediction::padding_bits) && terminal_agrees(result);
+  const bool bits_agree = result.coding_bounds.empty()
+                              ? agree(&Traffic::payload_bits, &Prediction::payload_bits) &&
+                                    agree(&Traffic::padding_bits, &Prediction::padding_bits)
+                              : is_within_bounds(result);
+  return result.operations == predicted_operations(result.predictions) && bits_agree &&
+         agree(&Traffic::header_bits, &Prediction::header_bits) && terminal_agrees(result);
 }
 
 }  // namespace

@@ -144,6 +144,11 @@ std::vector<Field> strategy_fields() {
                      &RunSpec::groups, numbers),
       make_new_field("index-bits", "16|packed", "astra: bits of an index on the wire",
                      &RunSpec::index_bits, names),
+      make_new_field("index-coding", "fixed|entropy|cross-layer",
+                     "astra, trace: bits of an index on the wire: all alike, fewer for frequent "
+                     "ones, or fewer for what usually follows the token's index at the exchange "
+                     "before; same answers, needs a codebook file with tables",
+                     &RunSpec::index_coding, names),
       make_new_field("class-token", "partitioned|replicated",
                      "astra: replicated gives every device a copy that is never sent",
                      &RunSpec::class_token, names),

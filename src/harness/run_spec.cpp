@@ -74,6 +74,7 @@ std::vector<std::string_view> without_meaning(const RunSpec& spec) {
     if (!has_meaning) names.insert(names.end(), more);
   };
   unless(traits.has_groups(), {"groups", "index-bits", "class-token"});
+  unless(traits.has_codebooks(), {"index-coding"});
   unless(traits.has_buffers(), {"buffers"});
   unless(traits.splits_tokens, {"overlap"});
   unless(spec.strategy == "pipeline", {"micro-batches"});

@@ -322,7 +322,8 @@ Result Session::Impl::make_result(const Point& point, const Shared& shared,
                                   const Outcome& outcome) {
   const std::span<const DeviceReport> reports = outcome.reports;
   require_equal_counts(point, reports);
-  Result result{.spec = point.spec, .predictions = point.predictions};
+  Result result{
+      .spec = point.spec, .predictions = point.predictions, .coding_bounds = point.coding_bounds};
   for (const model::ModelInput& sequence : point.sample.sequences)
     result.tokens.push_back(sequence.tokens(point.config));
   fill_counts(result, reports);

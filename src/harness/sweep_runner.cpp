@@ -208,7 +208,10 @@ Result predict_point(const Point& point) {
 
 Result predict_point(const Point& point, FingerprintCache& fingerprints) {
   if (!point.skip_reason.empty()) return skipped(point, Source::predicted, fingerprints);
-  Result result{.spec = point.spec, .source = Source::predicted, .predictions = point.predictions};
+  Result result{.spec = point.spec,
+                .source = Source::predicted,
+                .predictions = point.predictions,
+                .coding_bounds = point.coding_bounds};
   result.model_fingerprint = model::is_preset(point.spec.model)
                                  ? open_weights(point.spec, point.config)->fingerprint()
                                  : folder_fingerprint(point.spec, fingerprints);

@@ -22,8 +22,8 @@ compress::FrameFormat format_of(const StrategyOptions& options) {
 
 AstraExchange::AstraExchange(const model::Model& model, const DeviceRole& role,
                              const StrategyOptions& options, std::span<const Layout> layouts)
-    : IndexExchange(model, role, *options.codebooks, finest_level(*options.codebooks),
-                    format_of(options), layouts),
+    : IndexExchange(model, role, options, finest_level(*options.codebooks), format_of(options),
+                    layouts),
       rows_(most_remote_tokens(layouts), model.config().hidden, role.memory) {
   if (options.on_loss == fabric::OnLoss::reuse) find_successors(role);
 }

@@ -33,10 +33,6 @@ Index scratch_for(const compress::CodebookSet& codebooks, const model::Model& mo
   return floats;
 }
 
-compress::FrameSize frame_size(Index rows, Index groups, const compress::FrameFormat& format) {
-  return compress::frame_size(rows * groups, format.bits, format.has_header);
-}
-
 }  // namespace
 
 int chosen_level(const StrategyOptions& options, const compress::CodebookSet& codebooks) {
@@ -48,30 +44,31 @@ int chosen_level(const StrategyOptions& options, const compress::CodebookSet& co
 }
 
 IndexExchange::IndexExchange(const model::Model& model, const DeviceRole& role,
-                             const compress::CodebookSet& codebooks, int level,
+                             const StrategyOptions& options, int level,
                              compress::FrameFormat format, std::span<const Layout> layouts)
     : model_(model),
-      codebooks_(codebooks),
+      codebooks_(*options.codebooks),
       level_(level),
       format_(format),
+      coding_(options.index_coding),
+      has_terminal_(options.io == Io::terminal),
       remote_(most_remote_tokens(layouts), role.memory),
       lost_(role.memory) {
-  const Index groups = codebooks.use().groups;
-  const auto own_frame = [&](const Layout& layout) {
-    return frame_size(layout.local_tokens(), groups, format).bytes();
-  };
+  const Index groups = codebooks_.use().groups, last = model.config().layers - 1;
+  const Index exchanges = coding_ == compress::IndexCoding::cross_layer ? 3 : 1;
+  // No frame is longer than those of the last exchange.
   const auto all_frames = [&](const Layout& layout) {
     Index bytes = 0;
-    for (const Slice& slice : layout.slices)
-      bytes += frame_size(slice.size, groups, format).bytes();
+    for (const Slice& slice : layout.slices) bytes += frame_bytes(last, slice.size);
     return bytes;
   };
   const Index own = most(layouts, [](const Layout& layout) { return layout.local_tokens(); });
-  const Index raw = codebooks.use().codes(0) ? 0 : most(layouts, published_tokens);
-  own_indices_ = Matrix<std::int32_t>(1, own * groups, role.memory);
-  remote_indices_ = Matrix<std::int32_t>(1, most_remote_tokens(layouts) * groups, role.memory);
-  scores_ = Matrix<float>(1, scratch_for(codebooks, model, level, layouts), role.memory);
-  frame_ = Matrix<std::byte>(1, most(layouts, own_frame), role.memory);
+  const Index raw = codebooks_.use().codes(0) ? 0 : most(layouts, published_tokens);
+  own_indices_ = Matrix<std::int32_t>(exchanges, own * groups, role.memory);
+  remote_indices_ =
+      Matrix<std::int32_t>(exchanges, most_remote_tokens(layouts) * groups, role.memory);
+  scores_ = Matrix<float>(1, scratch_for(codebooks_, model, level, layouts), role.memory);
+  frame_ = Matrix<std::byte>(1, frame_bytes(last, own), role.memory);
   frames_ = Matrix<std::byte>(1, most(layouts, all_frames), role.memory);
   raw_ = Matrix<float>(raw, model.config().hidden, role.memory);
 }
@@ -85,15 +82,27 @@ void IndexExchange::begin(const Layout& layout, const model::ModelInput& input,
   if (is_known_.cols() > 0) std::ranges::fill(is_known_.view().row(0), std::uint8_t{0});
 }
 
-compress::FrameSize IndexExchange::frame_of(int device) const {
-  return frame_size(layout_->slices[static_cast<std::size_t>(device)].size, codebooks_.use().groups,
-                    format_);
+compress::IndexCoding IndexExchange::coding_of(Index exchange) const {
+  return compress::coding_of(coding_, codebooks_.use(), exchange, has_terminal_);
+}
+
+std::span<const compress::IndexTables> IndexExchange::tables(Index exchange) const {
+  if (coding_of(exchange) == compress::IndexCoding::fixed) return {};
+  return codebooks_.index_tables(exchange, level_);
+}
+
+std::int64_t IndexExchange::frame_bytes(Index exchange, Index rows) const {
+  return compress::worst_frame_bytes(rows * codebooks_.use().groups, format_, coding_of(exchange));
 }
 
 std::int64_t IndexExchange::payload_bytes(Index exchange, int device) const {
-  if (codebooks_.use().codes(exchange)) return frame_of(device).bytes();
-  return layout_->slices[static_cast<std::size_t>(device)].size * model_.config().hidden *
-         std::int64_t{sizeof(float)};
+  const Index rows = layout_->slices[static_cast<std::size_t>(device)].size;
+  if (codebooks_.use().codes(exchange)) return frame_bytes(exchange, rows);
+  return rows * model_.config().hidden * std::int64_t{sizeof(float)};
+}
+
+bool IndexExchange::has_fixed_sizes(Index exchange) const {
+  return !codebooks_.use().codes(exchange) || coding_of(exchange) == compress::IndexCoding::fixed;
 }
 
 std::span<std::byte> IndexExchange::receive_buffer(Index exchange) {
@@ -101,26 +110,60 @@ std::span<std::byte> IndexExchange::receive_buffer(Index exchange) {
   return std::as_writable_bytes(raw_.view().elements());
 }
 
+std::span<std::int32_t> IndexExchange::indices_of(Matrix<std::int32_t>& kept, Index exchange,
+                                                  Index first_row, Index rows) const {
+  const Index groups = codebooks_.use().groups;
+  return kept.view()
+      .row(exchange % kept.rows())
+      .subspan(static_cast<std::size_t>(first_row * groups),
+               static_cast<std::size_t>(rows * groups));
+}
+
+compress::KnownIndices IndexExchange::known(Matrix<std::int32_t>& kept, Index exchange,
+                                            Index first_row, Index rows) const {
+  compress::KnownIndices known;
+  if (coding_of(exchange) != compress::IndexCoding::cross_layer) return known;
+  known.previous = indices_of(kept, exchange - 1, first_row, rows);
+  if (coding_of(exchange - 1) == compress::IndexCoding::cross_layer)  // which has one before it
+    known.earlier = indices_of(kept, exchange - 2, first_row, rows);
+  return known;
+}
+
 fabric::Payload IndexExchange::encode(Index exchange, MatrixView<const float> rows,
                                       fabric::Fabric& fabric) {
   if (!codebooks_.use().codes(exchange)) return {.bytes = std::as_bytes(rows.elements())};
-  const compress::FrameSize size = frame_of(layout_->device);
-  const auto indices = own_indices_.view().elements().first(
-      static_cast<std::size_t>(rows.rows() * codebooks_.use().groups));
-  const auto frame = frame_.view().elements().first(static_cast<std::size_t>(size.bytes()));
+  const std::span<std::int32_t> indices = indices_of(own_indices_, exchange, 0, rows.rows());
   const int number = static_cast<int>(exchange);
   fabric.compute({"search", number}, [&](Operations& counted) {
     codebooks_.codebook(exchange).nearest(rows, level_, scores_.view().elements(), indices,
                                           counted);
   });
   if (observer_ != nullptr) observer_->on_quantised(exchange, rows, indices);
-  fabric.compute({"pack", number},
-                 [&](Operations&) { compress::pack_indices(indices, format_, frame); });
-  return {frame, size.header_bits, size.padding_bits};
+  fabric::Payload payload;
+  fabric.compute({"pack", number}, [&](Operations&) { payload = pack(exchange, indices); });
+  return payload;
+}
+
+fabric::Payload IndexExchange::pack(Index exchange, std::span<const std::int32_t> indices) {
+  const Index rows = std::ssize(indices) / codebooks_.use().groups;
+  const std::span<std::byte> room = frame_.view().elements();
+  const std::int64_t bytes =
+      compress::encode_frame(indices, known(own_indices_, exchange, 0, rows), tables(exchange),
+                             format_, coding_of(exchange), room);
+  const auto frame = room.first(static_cast<std::size_t>(bytes));
+  const bool has_header = has_fixed_sizes(exchange) ? format_.has_header : true;
+  const compress::FrameSize fixed =
+      compress::frame_size(std::ssize(indices), format_.bits, has_header);
+  // Coded indices fill their last byte; a fixed frame may be what a coded one would not undercut.
+  const bool is_fixed =
+      has_fixed_sizes(exchange) ||
+      compress::read_frame_header(frame, layout_->device).coding == compress::IndexCoding::fixed;
+  return {frame, fixed.header_bits, is_fixed ? fixed.padding_bits : 0};
 }
 
 void IndexExchange::decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
                            Operations& counted) {
+  exchange_ = layer;
   is_lossy_ = arrived.is_lossy();
   if (is_lossy_) note_losses(layer, arrived);
   if (codebooks_.use().codes(layer)) unpack_frames(layer, arrived);
@@ -130,16 +173,17 @@ void IndexExchange::decode(Index layer, const fabric::Delivery& arrived, ops::Kv
 
 /// In device order, hence in token order.
 void IndexExchange::unpack_frames(Index exchange, const fabric::Delivery& arrived) {
-  std::span<std::int32_t> indices = remote_indices_.view().elements();
+  Index first = 0;
   for (int device = 0; device < layout_->devices(); ++device) {
     if (device == layout_->device) continue;
-    const auto count = static_cast<std::size_t>(
-        layout_->slices[static_cast<std::size_t>(device)].size * codebooks_.use().groups);
+    const Index rows = layout_->slices[static_cast<std::size_t>(device)].size;
+    const std::span<std::int32_t> indices = indices_of(remote_indices_, exchange, first, rows);
     if (is_readable(exchange, arrived, device))
-      compress::unpack_indices(arrived.from(device), format_, device, indices.first(count));
+      compress::decode_frame(arrived.from(device), known(remote_indices_, exchange, first, rows),
+                             tables(exchange), format_, coding_of(exchange), device, indices);
     else
-      std::ranges::fill(indices.first(count), 0);
-    indices = indices.subspan(count);
+      std::ranges::fill(indices, 0);
+    first += rows;
   }
 }
 
@@ -233,8 +277,9 @@ void IndexExchange::stand_in(Index layer, fabric::OnLoss policy) {
 }
 
 std::span<const std::int32_t> IndexExchange::remote_indices() const {
-  return remote_indices_.view().elements().first(
-      static_cast<std::size_t>(remote_tokens() * codebooks_.use().groups));
+  return remote_indices_.view()
+      .row(exchange_ % remote_indices_.rows())
+      .first(static_cast<std::size_t>(remote_tokens() * codebooks_.use().groups));
 }
 
 void IndexExchange::copy_raw_remote(MatrixView<float> rows) const {

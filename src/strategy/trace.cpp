@@ -25,7 +25,7 @@ Index ffn_count(const CodebookUse& use, Index remote) {
 
 TraceExchange::TraceExchange(const model::Model& model, const DeviceRole& role,
                              const StrategyOptions& options, std::span<const Layout> layouts)
-    : IndexExchange(model, role, *options.codebooks, chosen_level(options, *options.codebooks),
+    : IndexExchange(model, role, options, chosen_level(options, *options.codebooks),
                     trace_format(*options.codebooks, chosen_level(options, *options.codebooks)),
                     layouts) {
   const CodebookUse& use = options.codebooks->use();

@@ -8,7 +8,7 @@ namespace thinwire::strategy {
 
 TraceNbExchange::TraceNbExchange(const model::Model& model, const DeviceRole& role,
                                  const StrategyOptions& options, std::span<const Layout> layouts)
-    : IndexExchange(model, role, *options.codebooks, chosen_level(options, *options.codebooks),
+    : IndexExchange(model, role, options, chosen_level(options, *options.codebooks),
                     trace_format(*options.codebooks, chosen_level(options, *options.codebooks)),
                     layouts),
       state_(most_remote_tokens(layouts), model.config().hidden, role.memory),

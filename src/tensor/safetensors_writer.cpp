@@ -39,11 +39,19 @@ void SafetensorsWriter::add(std::string name, std::vector<Index> shape,
   append({std::move(name), "F16", std::move(shape), std::move(bytes)});
 }
 
+void SafetensorsWriter::add_raw(std::string name, std::string type, std::vector<Index> shape,
+                                std::span<const std::byte> bytes) {
+  append({std::move(name), std::move(type), std::move(shape), {bytes.begin(), bytes.end()}});
+}
+
 void SafetensorsWriter::append(Entry entry) {
   TW_REQUIRE(entry.name != "__metadata__", "a tensor cannot be called __metadata__");
-  for (const Entry& other : entries_)
-    TW_REQUIRE(other.name != entry.name, "tensor {} added twice", entry.name);
+  TW_REQUIRE(!has(entry.name), "tensor {} added twice", entry.name);
   entries_.push_back(std::move(entry));
+}
+
+bool SafetensorsWriter::has(std::string_view name) const {
+  return std::ranges::find(entries_, name, &Entry::name) != entries_.end();
 }
 
 void SafetensorsWriter::add_metadata(std::string key, std::string value) {

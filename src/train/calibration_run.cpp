@@ -38,7 +38,7 @@ void RowObserver::on_quantised(Index exchange, MatrixView<const float> rows,
 void run_calibration(const model::Model& model, const CalibrationSetting& setting,
                      const compress::CodebookSet& codebooks, int level,
                      std::span<const model::ModelInput> inputs,
-                     std::span<RowObserver* const> observers,
+                     std::span<CalibrationObserver* const> observers,
                      const std::function<void()>& on_input) {
   if (inputs.empty()) return;
   const std::vector<Index> lengths = lengths_of(inputs, model.config());

@@ -144,7 +144,7 @@ std::vector<model::ModelInput> Trainer::inputs_of(const std::vector<Index>& batc
 }
 
 void Trainer::run(std::span<const model::ModelInput> inputs,
-                  std::span<RowObserver* const> observers,
+                  std::span<CalibrationObserver* const> observers,
                   const std::function<void(double)>& on_part) {
   const auto stand_ins =
       compress::random_codebooks(model_.config(), use_, options_.codewords, options_.seed);

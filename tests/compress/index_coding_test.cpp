@@ -77,5 +77,24 @@ TEST(CodebookUse, SaysWhatIsCodedAndByWhichDistance) {
   EXPECT_TRUE(use.codes(0));
 }
 
+TEST(IndexCoding, IsCrossLayerWhereSenderAndReceiversKnowTheIndexBefore) {
+  constexpr auto kFixed = IndexCoding::fixed, kEntropy = IndexCoding::entropy,
+                 kCross = IndexCoding::cross_layer;
+  const CodebookUse all, but_first{.codes_first_exchange = false};
+
+  EXPECT_EQ(coding_of(kCross, all, 0, false), kEntropy);
+  EXPECT_EQ(coding_of(kCross, all, 1, false), kCross);
+  EXPECT_EQ(coding_of(kCross, but_first, 1, false), kEntropy);
+  EXPECT_EQ(coding_of(kCross, but_first, 2, false), kCross);
+  // A terminal makes exchange 0.
+  EXPECT_EQ(coding_of(kCross, all, 0, true), kFixed);
+  EXPECT_EQ(coding_of(kCross, all, 1, true), kEntropy);
+  EXPECT_EQ(coding_of(kCross, all, 2, true), kCross);
+  for (const Index exchange : {0, 1, 2}) {
+    EXPECT_EQ(coding_of(kFixed, all, exchange, false), kFixed);
+    EXPECT_EQ(coding_of(kEntropy, all, exchange, false), kEntropy);
+  }
+}
+
 }  // namespace
 }  // namespace thinwire::compress

@@ -5,6 +5,7 @@
 
 #include "support/allocation_counter.hpp"
 #include "support/codebooks.hpp"
+#include "support/index_tables.hpp"
 
 namespace thinwire {
 namespace {
@@ -56,6 +57,17 @@ TEST_P(SteadyState, OfABatchTakesNothingFromTheHeap) {
   EXPECT_EQ(allocations_of("single", 1, {}, 3), 0);
   EXPECT_EQ(allocations_of("voltage", 3, {}, 3), 0);
   EXPECT_EQ(allocations_of("prism", 3, {.segments = 2}, 3), 0);
+}
+
+TEST_P(SteadyState, OfIndicesTakesNothingFromTheHeap) {
+  for (const char* strategy : {"astra", "trace-b", "trace-nb"}) {
+    const compress::CodebookSet codebooks = test::make_tabled_codebooks(
+        model_, strategy, 3, test::codebook_use(strategy), 8, {}, std::span(&input_, 1));
+    for (const auto coding : {compress::IndexCoding::fixed, compress::IndexCoding::entropy,
+                              compress::IndexCoding::cross_layer})
+      EXPECT_EQ(allocations_of(strategy, 3, {.codebooks = &codebooks, .index_coding = coding}), 0)
+          << strategy << " " << compress::to_string(coding);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SteadyState, testing::ValuesIn(kModels));

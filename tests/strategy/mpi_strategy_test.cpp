@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/codebooks.hpp"
+#include "support/index_tables.hpp"
 #include "support/mpi_session.hpp"
 #include "thinwire/harness/capture.hpp"
 
@@ -92,6 +93,17 @@ TEST_P(OverMpi, TheSamePacketsAreLost) {
     expect_same_as_threads("voltage", {}, loss);
     expect_same_as_threads("prism", {.segments = 1}, loss);
     expect_same_as_threads("trace-b", {.codebooks = &codebooks, .on_loss = policy}, loss);
+  }
+}
+
+TEST_P(OverMpi, CodedIndicesDoWhatTheyDoOverThreads) {
+  if (session_->size() == 1) GTEST_SKIP() << "one device sends nothing";
+  for (const char* strategy : {"astra", "trace-b", "trace-nb"}) {
+    const compress::CodebookSet codebooks =
+        test::make_tabled_codebooks(model_, strategy, session_->size(),
+                                    test::codebook_use(strategy), 8, {}, std::span(&input_, 1));
+    for (const auto coding : {compress::IndexCoding::entropy, compress::IndexCoding::cross_layer})
+      expect_same_as_threads(strategy, {.codebooks = &codebooks, .index_coding = coding});
   }
 }
 

@@ -11,6 +11,9 @@
 
 namespace thinwire::compress {
 
+/// Whether what frames are coded with is meant, too (IndexCoding other than fixed).
+enum class WithIndexTables { no, yes };
+
 /// Where a set of codebooks comes from: a file, random numbers, or training.
 class CodebookSource {
  public:
@@ -24,15 +27,25 @@ class CodebookSource {
   virtual Matrix<float> values(Index exchange, Index group) = 0;
   /// fp16 K|V [K, 2 hidden] in the same order, where the source brings them; else empty.
   virtual Matrix<std::uint16_t> kv(Index /*exchange*/) { return {}; }
-  /// Identifies the set, 16 hexadecimal digits.
+  /// Whether there are index_tables() for all exchanges, groups and levels.
+  virtual bool has_index_tables() const { return false; }
+  /// IndexTables::words() of what frames of that exchange and group are coded with on `level`.
+  /// Throws InputError that names what is missing or no table.
+  virtual std::vector<std::uint16_t> index_tables(Index /*exchange*/, Index /*group*/,
+                                                  int /*level*/) {
+    return {};
+  }
+  /// Identifies the set, 16 hexadecimal digits; its tables of indices, which change no answer, only
+  /// in the second.
   virtual std::string fingerprint() const = 0;
+  virtual std::string fingerprint_with_tables() const { return fingerprint(); }
 };
 
 /// A codebook file (ARCHITECTURE 6: codebook.<l>, hierarchy.<l>, hierarchy.levels, nb.*, astra.*,
-/// buffer.k|v.<l>). Opening reads the header and checks shapes against `config`; values are read
-/// when asked for. `model_fingerprint`: of the model in use; "" skips the check.
-/// Throws InputError naming file and tensor: what is missing, misshapen, not a permutation, or
-/// made for another model.
+/// buffer.k|v.<l>, coding.*). Opening reads the header and checks shapes against `config`; values
+/// are read when asked for. `model_fingerprint`: of the model in use; "" skips the check. Throws
+/// InputError naming file and tensor: what is missing, misshapen, not a permutation, or made for
+/// another model.
 std::unique_ptr<CodebookSource> open_codebooks(const std::filesystem::path& file,
                                                const model::ModelConfig& config,
                                                const CodebookUse& use,

@@ -9,6 +9,8 @@
 
 namespace thinwire::compress {
 
+class IndexTables;
+
 /// Collects codebooks for one or several uses and writes them to one file, under the names that
 /// open_codebooks reads. Rows stay in the order of the codes; the reader applies the hierarchy.
 /// Every function throws Error for something that was added before.
@@ -24,6 +26,12 @@ class CodebookWriter {
                      std::span<const std::int32_t> permutation);
   /// fp16 K|V [K, 2 hidden] of the codes: spares the reader the calibration.
   void add_kv(Index exchange, MatrixView<const std::uint16_t> kv);
+
+  /// What indices of an exchange and group are coded with on `level`; not checked.
+  void add_index_tables(const CodebookUse& use, Index exchange, Index group, int level,
+                        const IndexTables& tables);
+  /// What else is in a codebook file, as it is there: all tensors that were not added before.
+  void add_rest_of(const SafetensorsFile& file);
 
   /// The model that the codebooks belong to: with another one the file is refused.
   void set_model_fingerprint(const std::string& fingerprint);

@@ -16,6 +16,17 @@ enum class IndexBits {
 IndexBits parse_index_bits(std::string_view name);  // "16" or "packed"; InputError otherwise
 std::string_view to_string(IndexBits bits);
 
+/// How a frame's indices are coded. The values are those of a frame's header byte.
+enum class IndexCoding {
+  fixed,        ///< r bits each
+  entropy,      ///< by how often each index occurs
+  cross_layer,  ///< by which index the same token had at the exchange before
+};
+IndexCoding parse_index_coding(std::string_view name);  // "fixed", "entropy" or "cross-layer"
+std::string_view to_string(IndexCoding coding);
+/// One line for help texts and lists.
+std::string_view summary(IndexCoding coding);
+
 /// What a receiver of trace-b has precomputed for every codeword (METHODS 3.3).
 enum class Buffers {
   kv,      ///< K and V of the next block: a look-up replaces every product
@@ -44,6 +55,14 @@ struct CodebookUse {
   bool is_squared() const { return published == Published::block_output; }
   bool codes(Index exchange) const { return exchange > 0 || codes_first_exchange; }
 };
+
+/// What the frames of a coded exchange are written with when `chosen` is asked for:
+///   exchange 0 that a terminal makes (`from_terminal`) stays fixed, since it is scattered in
+///   messages whose sizes are known beforehand; its sender is not the tokens' device, whose next
+///   frame therefore has no previous indices. Nor has the first exchange that is coded: cross_layer
+///   is entropy there.
+IndexCoding coding_of(IndexCoding chosen, const CodebookUse& use, Index exchange,
+                      bool from_terminal);
 
 /// r = ceil(log2 K), at least 1.   codewords 1 .. 65536
 int index_bits(Index codewords);

@@ -33,10 +33,14 @@ struct Workload {
   std::vector<Index> levels;    ///< trace: sizes of all levels; empty: 2, 4, 8, 32 below K, then K
   Index groups = 1;             ///< G, astra
   compress::IndexBits index_bits = compress::IndexBits::wide;  ///< astra
-  bool replicates_class_token = false;                         ///< astra
-  compress::Buffers buffers = compress::Buffers::kv;           ///< trace-b, trace-2a
-  int micro_batches = 1;                                       ///< M, pipeline
-  bool has_terminal = false;                                   ///< io=terminal (METHODS 7)
+  compress::IndexCoding index_coding = compress::IndexCoding::fixed;
+  /// Bits that an index of each exchange takes on average, of index codings other than fixed: what
+  /// is predicted is then an expectation. Empty: the worst case.
+  std::vector<double> expected_index_bits;
+  bool replicates_class_token = false;                ///< astra
+  compress::Buffers buffers = compress::Buffers::kv;  ///< trace-b, trace-2a
+  int micro_batches = 1;                              ///< M, pipeline
+  bool has_terminal = false;                          ///< io=terminal (METHODS 7)
   bool collects_all = false;  ///< language models: every row's logits, not the last row's alone
 };
 

@@ -23,9 +23,13 @@ struct CodebookInfoSpec {
 CodebookInfoSpec make_info_spec(const std::map<std::string, std::string>& given);
 
 /// {"file", "strategy", "devices", "groups", "codewords", "levels", "exchanges",
-///  "storage": {"file_bytes", "codebooks_bytes", "buffers_bytes"}, "calibration_s", "metadata",
+///  "storage": {"file_bytes", "codebooks_bytes", "buffers_bytes", "index_tables_bytes",
+///              "index_tables_file_bytes"},
+///  "calibration_s", "metadata",
+///  "index_bits": [{"exchange", "level", "codewords", "fixed", "entropy", "cross_layer"}],
 ///  "quality": [{"exchange", "level", "codewords", "rows", "used", "perplexity", "distortion"}]}
-/// Quality is measured with an input only, on devices of this process. Buffers are calibrated to
+/// Bits of an index are there when the file has tables, as these expect them. Quality is measured
+/// with an input only, on devices of this process. Buffers are calibrated to
 /// tell how long that takes.
 Json codebook_info(const CodebookInfoSpec& spec);
 

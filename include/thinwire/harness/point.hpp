@@ -8,6 +8,7 @@
 #include "thinwire/eval/sample.hpp"
 #include "thinwire/harness/codebook_choice.hpp"
 #include "thinwire/harness/fingerprint_cache.hpp"
+#include "thinwire/harness/index_coding_bounds.hpp"
 #include "thinwire/harness/run_spec.hpp"
 #include "thinwire/model/weight_source.hpp"
 
@@ -24,6 +25,7 @@ struct Point {
   eval::Sample sample;                        ///< the input, or a seeded random one
   std::vector<Index> lengths;                 ///< of the sequences, each once
   std::vector<cost::Prediction> predictions;  ///< one a sequence; empty when skipped
+  IndexCodingBounds coding_bounds;            ///< of codings other than fixed
   std::shared_ptr<const DataSet> data;        ///< eval (eval_data.hpp): `sample` is its longest
   std::string skip_reason;                    ///< why it cannot fit (P > N, L > n_p, memory), or ""
 };

@@ -11,6 +11,7 @@
 #include "thinwire/cost/workload.hpp"
 #include "thinwire/fabric/fabric.hpp"
 #include "thinwire/harness/codebook_choice.hpp"
+#include "thinwire/harness/index_coding_bounds.hpp"
 #include "thinwire/harness/run_spec.hpp"
 
 namespace thinwire::harness {
@@ -58,6 +59,7 @@ struct Result {
   std::vector<Index> tokens;  ///< N of each sequence of an iteration
 
   std::vector<cost::Prediction> predictions;  ///< one a sequence of an iteration
+  IndexCodingBounds coding_bounds;            ///< with them, predicted bits are expectations
   std::optional<CodebookChoice> codebook;     ///< of strategies that have one
   std::optional<Calibration> calibration;     ///< measured
 

@@ -48,9 +48,13 @@ struct RunSpec {
   std::optional<Index> segments;      ///< L, prism
   std::optional<double> compression_rate;  ///< requested CR, prism, instead of L
   compress::Scaling scaling = compress::Scaling::on;
-  compress::RowFormat payload = compress::RowFormat::fp32;               ///< voltage, prism
-  Index groups = 1;                                                      ///< G, astra
-  compress::IndexBits index_bits = compress::IndexBits::wide;            ///< astra
+  compress::RowFormat payload = compress::RowFormat::fp32;            ///< voltage, prism
+  Index groups = 1;                                                   ///< G, astra
+  compress::IndexBits index_bits = compress::IndexBits::wide;         ///< astra
+  compress::IndexCoding index_coding = compress::IndexCoding::fixed;  ///< astra, trace
+  /// What the codebook's tables expect of an index, one an exchange; resolved, not an option. Empty
+  /// where index_coding is fixed.
+  std::vector<double> expected_index_bits;
   strategy::ClassToken class_token = strategy::ClassToken::partitioned;  ///< astra
   std::string codebook;                   ///< file, or "random"; empty: random
   std::optional<Index> codewords;         ///< K of random codebooks

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "thinwire/compress/codebook_set.hpp"
+#include "thinwire/compress/coded_frame.hpp"
 #include "thinwire/compress/index_frame.hpp"
 #include "thinwire/strategy/exchange.hpp"
 #include "thinwire/strategy/lost_rows.hpp"
@@ -26,6 +27,7 @@ class IndexExchange : public Exchange {
   fabric::Payload encode(Index exchange, MatrixView<const float> rows,
                          fabric::Fabric& fabric) final;
   std::int64_t payload_bytes(Index exchange, int device) const final;
+  bool has_fixed_sizes(Index exchange) const final;
   std::span<std::byte> receive_buffer(Index exchange) final;
   /// Throws Error that names the sender of a malformed frame.
   void decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
@@ -34,9 +36,8 @@ class IndexExchange : public Exchange {
 
  protected:
   /// level: of the codebooks' hierarchy   format: of the frames, for that level's codewords
-  IndexExchange(const model::Model& model, const DeviceRole& role,
-                const compress::CodebookSet& codebooks, int level, compress::FrameFormat format,
-                std::span<const Layout> layouts);
+  IndexExchange(const model::Model& model, const DeviceRole& role, const StrategyOptions& options,
+                int level, compress::FrameFormat format, std::span<const Layout> layouts);
 
   /// Appends the peers' columns for block `layer` to the context: append_remote() and the rows to
   /// write. Their tokens are in remote_indices(), or copy_raw_remote() has them if the exchange is
@@ -65,7 +66,17 @@ class IndexExchange : public Exchange {
   MatrixView<float> append_remote(ops::KvContext& context);
 
  private:
-  compress::FrameSize frame_of(int device) const;
+  /// What frames of `exchange` are written with.
+  compress::IndexCoding coding_of(Index exchange) const;
+  std::span<const compress::IndexTables> tables(Index exchange) const;
+  /// Bytes of the longest frame of `rows` rows.
+  std::int64_t frame_bytes(Index exchange, Index rows) const;
+  /// Of a run of rows, of `exchange` or one of the two before it, where these are kept.
+  std::span<std::int32_t> indices_of(Matrix<std::int32_t>& kept, Index exchange, Index first_row,
+                                     Index rows) const;
+  compress::KnownIndices known(Matrix<std::int32_t>& kept, Index exchange, Index first_row,
+                               Index rows) const;
+  fabric::Payload pack(Index exchange, std::span<const std::int32_t> indices);
   void unpack_frames(Index exchange, const fabric::Delivery& arrived);
   void note_losses(Index exchange, const fabric::Delivery& arrived);
   bool is_readable(Index exchange, const fabric::Delivery& arrived, int device) const;
@@ -76,14 +87,17 @@ class IndexExchange : public Exchange {
   const compress::CodebookSet& codebooks_;
   int level_;
   compress::FrameFormat format_;
+  compress::IndexCoding coding_;
+  bool has_terminal_;
+  Index exchange_ = 0;  ///< that was decoded last
   const Layout* layout_ = nullptr;
   Observer* observer_ = nullptr;
   TokenColumns remote_;                  ///< the peers' tokens, in order
-  Matrix<std::int32_t> own_indices_;     ///< [1, n_p * G]
-  Matrix<std::int32_t> remote_indices_;  ///< [1, remote tokens * G]
+  Matrix<std::int32_t> own_indices_;     ///< [1 or 3 exchanges, n_p * G], which take turns
+  Matrix<std::int32_t> remote_indices_;  ///< [1 or 3 exchanges, remote tokens * G]
   Matrix<float> scores_;                 ///< [1, what a search of n_p rows needs]
-  Matrix<std::byte> frame_;              ///< [1, bytes of the own frame]
-  Matrix<std::byte> frames_;             ///< [1, bytes of all devices' frames]
+  Matrix<std::byte> frame_;              ///< [1, most bytes of the own frame]
+  Matrix<std::byte> frames_;             ///< [1, most bytes of all devices' frames]
   LostRows lost_;
   bool is_lossy_ = false;               ///< the exchange under way
   Matrix<std::int32_t> successors_;     ///< [exchange, K_m * G] in place of the index before

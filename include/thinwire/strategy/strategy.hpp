@@ -53,8 +53,10 @@ struct StrategyOptions {
   const compress::CodebookSet* codebooks = nullptr;  ///< astra and trace; outlives the strategy
   int level = -1;  ///< of the hierarchy, 0 the coarsest; -1: finest
   compress::IndexBits index_bits = compress::IndexBits::wide;  ///< astra
-  ClassToken class_token = ClassToken::partitioned;            ///< astra
-  int micro_batches = 1;                                       ///< M inputs in flight (pipeline)
+  /// astra and trace; needs codebooks with tables of indices unless it is fixed.
+  compress::IndexCoding index_coding = compress::IndexCoding::fixed;
+  ClassToken class_token = ClassToken::partitioned;  ///< astra
+  int micro_batches = 1;                             ///< M inputs in flight (pipeline)
   Io io = Io::replicated;
   Collect collect = Collect::last;
   /// Of the link: what needs preparing is prepared (astra, trace with OnLoss::reuse).

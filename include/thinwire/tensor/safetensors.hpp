@@ -66,6 +66,10 @@ class SafetensorsWriter {
   void add(std::string name, std::vector<Index> shape, std::span<const std::int32_t> values);
   /// Half precision, given as bits.
   void add(std::string name, std::vector<Index> shape, std::span<const std::uint16_t> halves);
+  /// Of any type, as the file spells it ("U16"); bytes are as a file holds them.
+  void add_raw(std::string name, std::string type, std::vector<Index> shape,
+               std::span<const std::byte> bytes);
+  bool has(std::string_view name) const;
   void add_metadata(std::string key, std::string value);
   /// Throws InputError when the place cannot be written.
   void write(const std::filesystem::path& file) const;

@@ -10,11 +10,17 @@
 
 namespace thinwire::train {
 
-/// Sees a device's rows as they are quantised, one by one; rows of padding are left out.
-class RowObserver : public strategy::Observer {
+/// Looks into the passes of one device.
+class CalibrationObserver : public strategy::Observer {
  public:
   /// `input` is next; this device's rows of it are `own`.
-  void begin(const model::ModelInput& input, Slice own);
+  virtual void begin(const model::ModelInput& input, Slice own) = 0;
+};
+
+/// Sees a device's rows as they are quantised, one by one; rows of padding are left out.
+class RowObserver : public CalibrationObserver {
+ public:
+  void begin(const model::ModelInput& input, Slice own) final;
   void on_quantised(Index exchange, MatrixView<const float> rows,
                     std::span<const std::int32_t> indices) final;
 
@@ -42,13 +48,13 @@ struct CalibrationSetting {
 void run_calibration(const model::Model& model, const CalibrationSetting& setting,
                      const compress::CodebookSet& codebooks, int level,
                      std::span<const model::ModelInput> inputs,
-                     std::span<RowObserver* const> observers,
+                     std::span<CalibrationObserver* const> observers,
                      const std::function<void()>& on_input);
 
 /// Observers, one a device, as run_calibration takes them.
 template <class T>
-std::vector<RowObserver*> pointers(std::vector<T>& observers) {
-  std::vector<RowObserver*> result;
+std::vector<CalibrationObserver*> pointers(std::vector<T>& observers) {
+  std::vector<CalibrationObserver*> result;
   for (T& observer : observers) result.push_back(&observer);
   return result;
 }

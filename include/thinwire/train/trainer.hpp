@@ -79,7 +79,8 @@ class Trainer {
   void fit(Index exchange, const std::function<void(double)>& on_part);
   void follow(const std::vector<Index>& batch, const std::function<void(double)>& on_part);
   std::vector<model::ModelInput> inputs_of(const std::vector<Index>& batch) const;
-  void run(std::span<const model::ModelInput> inputs, std::span<RowObserver* const> observers,
+  void run(std::span<const model::ModelInput> inputs,
+           std::span<CalibrationObserver* const> observers,
            const std::function<void(double)>& on_part);
   bool has_state(std::size_t number) const { return states_[number].codewords.rows() > 0; }
 

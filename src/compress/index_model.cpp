@@ -1,0 +1,54 @@
+#include "index_model.hpp"
+
+namespace thinwire::compress {
+namespace {
+
+constexpr int kQuarters = 4;
+
+/// Adds to `costs` what `list` says about `indices` beyond what is true of each index anyway.
+void weigh(const TableLayout& tables, const Successors& list, int weight,
+           std::span<const std::uint16_t> indices, SpreadList& spread,
+           std::span<std::int16_t> costs) {
+  spread.put(list);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const int found = spread[indices[i]];
+    // An index that is not listed comes by way of the escape, and then as often as it does alone.
+    const int evidence = found > 0 ? found - 1 - tables.cost_alone(indices[i]) : list.escape;
+    costs[i] = static_cast<std::int16_t>(costs[i] + weight * evidence);
+  }
+  spread.remove(list);
+}
+
+}  // namespace
+
+bool find_successors(const TableLayout& tables, Family family, const IndexContext& context,
+                     bool is_weighed, SpreadList& spread, SuccessorFrequencies& result) {
+  const std::int32_t base = base_of(family, context);
+  if (base < 0 || !tables.has(family)) return false;
+  const Successors list = tables.successors(family, static_cast<std::size_t>(base));
+  if (list.size() == 0) return false;
+  // Costs times four, so that weights stay whole; the escape's is the last.
+  std::array<std::int16_t, kMostSuccessors + 1> quarters;
+  const std::span<std::int16_t> costs(quarters.data(), list.size() + 1);
+  for (std::size_t i = 0; i < list.size(); ++i)
+    costs[i] = static_cast<std::int16_t>(kQuarters * list.cost(i));
+  costs.back() = static_cast<std::int16_t>(kQuarters * list.escape);
+  for (const Family other : {Family::previous, Family::earlier, Family::neighbour}) {
+    const std::int32_t known = base_of(other, context);
+    if (!is_weighed || other == family || known < 0 || !tables.has(other)) continue;
+    if (const int weight = tables.weight(other); weight > 0)
+      weigh(tables, tables.successors(other, static_cast<std::size_t>(known)), weight, list.indices,
+            spread, costs);
+  }
+  result.indices = list.indices;
+  const int least = std::ranges::min(costs);
+  result.total = 0;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const int excess = std::min((costs[i] - least) / kQuarters, kMostExcess);
+    result.frequencies[i] = kExcessFrequencies[static_cast<std::size_t>(excess)];
+    result.total += result.frequencies[i];
+  }
+  return true;
+}
+
+}  // namespace thinwire::compress

@@ -1,0 +1,120 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "thinwire/base/types.hpp"
+
+namespace thinwire::compress {
+
+// Costs are in eighths of a bit: a probability to within 4.5 percent, for less than 0.001 bits an
+// index. A frequency is 2^-cost, from integers alone.
+
+constexpr int kCostsPerBit = 8;
+/// The unit of expected bits: 1/256.
+constexpr double kExpectedUnits = 256;
+/// The rarest of an index alone: 2^-16.
+constexpr int kMostCost = 16 * kCostsPerBit;
+/// Successors that a context can have: what a coder keeps on the stack.
+constexpr std::size_t kMostSuccessors = 255;
+
+/// round(2^32 * 2^(-i/8))
+constexpr std::array<std::uint64_t, kCostsPerBit> kFractions = {
+    4294967296, 3938502376, 3611622603, 3311872529, 3037000500, 2784941738, 2553802834, 2341847524};
+
+constexpr std::uint64_t power_of_half(int eighths) {
+  return kFractions[static_cast<std::size_t>(eighths) % kCostsPerBit] >> (eighths / kCostsPerBit);
+}
+
+/// Of an index alone, at least 1; the sum over 65536 indices stays below 2^32.
+constexpr std::uint32_t alone_frequency(int cost) {
+  return static_cast<std::uint32_t>(power_of_half(kMostCost + cost));
+}
+
+/// Of successors that cost so much more than the context's cheapest, at least 1.
+constexpr int kMostExcess = 20 * kCostsPerBit;
+constexpr std::array<std::uint32_t, kMostExcess + 1> kExcessFrequencies = [] {
+  std::array<std::uint32_t, kMostExcess + 1> frequencies{};
+  for (int excess = 0; excess <= kMostExcess; ++excess)
+    frequencies[static_cast<std::size_t>(excess)] =
+        static_cast<std::uint32_t>(power_of_half(12 * kCostsPerBit + excess));
+  return frequencies;
+}();
+
+/// What a context is: whose index.
+enum class Family : std::size_t { previous, earlier, neighbour };
+constexpr std::size_t kFamilies = 3;
+
+/// The lower byte of a word comes first.
+inline int byte_of(std::span<const std::uint16_t> words, std::size_t i) {
+  if constexpr (std::endian::native == std::endian::little)
+    return std::to_integer<int>(std::as_bytes(words)[i]);
+  return (words[i / 2] >> (8 * (i % 2))) & 0xFF;
+}
+
+/// The successors of one context.
+struct Successors {
+  std::span<const std::uint16_t> indices;  ///< ascending
+  std::span<const std::uint16_t> costs;    ///< of all contexts, two a word
+  std::size_t first = 0;                   ///< where this context's costs begin
+  int escape = 0;                          ///< cost of all other indices together
+
+  std::size_t size() const { return indices.size(); }
+  int cost(std::size_t i) const { return byte_of(costs, first + i); }
+};
+
+/// Where things lie in the words of tables:
+///   codewords - 1, contexts - 1, weights (four bits a family), 0, the two expected costs,
+///   then per family: successors of all contexts (two words; 0: the family is not used) and the
+///   last context with a list
+///   the cost of every index alone, two a word
+///   per family in use: [those contexts + 1] ends (two words each), escape costs (two a word),
+///   indices, costs (two a word)
+class TableLayout {
+ public:
+  static constexpr std::size_t kHeaderWords = 15;
+
+  explicit TableLayout(std::span<const std::uint16_t> words);
+
+  /// Words that the header announces; what all else needs to be checked against.
+  std::size_t size() const { return size_; }
+  std::size_t codewords() const { return codewords_; }
+  std::size_t contexts() const { return contexts_; }
+
+  bool has(Family family) const { return count(family) > 0; }
+  /// Quarters by which the family's evidence counts where another one's list is the base.
+  int weight(Family family) const {
+    return (words_[2] >> (4 * static_cast<std::size_t>(family))) & 0xF;
+  }
+  /// In units of 1 / kExpectedUnits bits.
+  int expected(bool is_cross_layer) const { return words_[is_cross_layer ? 5 : 4]; }
+  int cost_alone(std::size_t index) const { return byte_of(alone(), index); }
+  Successors successors(Family family, std::size_t context) const;
+  /// Throws Error for words that a decoder could not walk through.
+  void check() const;
+
+ private:
+  struct Part {
+    std::size_t begin = 0, contexts = 0, count = 0;
+    std::size_t escapes() const { return begin + 2 * (contexts + 1); }
+    std::size_t indices() const { return escapes() + (contexts + 1) / 2; }
+    std::size_t costs() const { return indices() + count; }
+    std::size_t end() const { return costs() + (count + 1) / 2; }
+  };
+
+  std::size_t count(Family family) const { return parts_[static_cast<std::size_t>(family)].count; }
+  std::size_t wide(std::size_t at) const {
+    return words_[at] | static_cast<std::size_t>(words_[at + 1]) << 16;
+  }
+  std::span<const std::uint16_t> alone() const { return words_.subspan(kHeaderWords); }
+  void check(const Part& part) const;
+
+  std::span<const std::uint16_t> words_;
+  std::size_t codewords_ = 0, contexts_ = 0, size_ = 0;
+  std::array<Part, kFamilies> parts_;
+};
+
+}  // namespace thinwire::compress
