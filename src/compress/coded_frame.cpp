@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "index_model.hpp"
 #include "range_coder.hpp"
@@ -68,12 +69,19 @@ struct EncodeSteps {
   std::uint16_t index;
 
   bool is_successor(const SuccessorFrequencies& successors) {
-    const auto found = std::ranges::lower_bound(successors.indices, index);
-    const bool is_listed = found != successors.indices.end() && *found == index;
-    const auto place = is_listed ? static_cast<std::size_t>(found - successors.indices.begin())
-                                 : successors.size();
-    std::uint64_t first = 0;
-    for (std::size_t i = 0; i < place; ++i) first += successors.frequencies[i];
+    // Without a branch a successor: where the index stands is anybody's guess.
+    std::size_t place = 0;
+    std::uint32_t first = 0;
+    for (std::size_t i = 0; i < successors.size(); ++i) {
+      const bool is_below = successors.indices[i] < index;
+      place += is_below ? 1 : 0;
+      first += is_below ? successors.frequencies[i] : 0;
+    }
+    const bool is_listed = place < successors.size() && successors.indices[place] == index;
+    if (!is_listed) {
+      place = successors.size();
+      first = successors.total - successors.frequencies[place];
+    }
     encoder.encode(first, successors.frequencies[place], successors.total);
     return is_listed;
   }
@@ -105,9 +113,13 @@ struct DecodeSteps {
   }
   void alone() {
     const std::uint64_t target = decoder.target(sums.back());
-    const auto above = std::ranges::upper_bound(sums, target);
-    index = static_cast<std::int32_t>(above - sums.begin()) - 1;
-    decoder.take(above[-1], *above - above[-1], sums.back());
+    std::size_t place = 0;  // the last sum up to the target, again without a branch
+    for (std::size_t step = std::bit_floor(sums.size()); step > 0; step /= 2) {
+      const std::size_t next = place + step;
+      place = next < sums.size() - 1 && sums[next] <= target ? next : place;
+    }
+    index = static_cast<std::int32_t>(place);
+    decoder.take(sums[place], sums[place + 1] - sums[place], sums.back());
   }
   /// No encoder escapes from a list that the index is in.
   bool is_exact() const {

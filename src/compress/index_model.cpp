@@ -11,12 +11,47 @@ void weigh(const TableLayout& tables, const Successors& list, int weight,
            std::span<std::int16_t> costs) {
   spread.put(list);
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    const int found = spread[indices[i]];
+    const int found = spread.cost(indices[i]);
     // An index that is not listed comes by way of the escape, and then as often as it does alone.
-    const int evidence = found > 0 ? found - 1 - tables.cost_alone(indices[i]) : list.escape;
+    const int evidence = found >= 0 ? found - tables.cost_alone(indices[i]) : list.escape;
     costs[i] = static_cast<std::int16_t>(costs[i] + weight * evidence);
   }
-  spread.remove(list);
+}
+
+void set_alone(const Successors& list, SuccessorFrequencies& result) {
+  std::uint32_t total = 0;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    total += result.frequencies[i] = kExcessFrequencies[static_cast<std::size_t>(list.cost(i))];
+  result.frequencies[list.size()] = kExcessFrequencies[static_cast<std::size_t>(list.escape)];
+  result.total = total + result.frequencies[list.size()];
+}
+
+void set_weighed(const TableLayout& tables, Family family, const IndexContext& context,
+                 const Successors& list, SpreadList& spread, SuccessorFrequencies& result) {
+  // Costs times four, so that weights stay whole; the escape's is the last.
+  std::array<std::int16_t, kMostSuccessors + 1> quarters;
+  const std::span<std::int16_t> costs(quarters.data(), list.size() + 1);
+  for (std::size_t i = 0; i < list.size(); ++i)
+    costs[i] = static_cast<std::int16_t>(kQuarters * list.cost(i));
+  costs.back() = static_cast<std::int16_t>(kQuarters * list.escape);
+  for (const Family other : {Family::previous, Family::earlier, Family::neighbour}) {
+    const std::int32_t known = base_of(other, context);
+    if (other == family || known < 0 || !tables.has(other)) continue;
+    if (const int weight = tables.weight(other); weight > 0)
+      weigh(tables, tables.successors(other, static_cast<std::size_t>(known)), weight, list.indices,
+            spread, costs);
+  }
+  std::int16_t least = costs.back();
+  for (const std::int16_t cost : costs) least = std::min(least, cost);
+  std::uint32_t total = 0;
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    const unsigned excess = static_cast<unsigned>(costs[i] - least) / kQuarters;
+    const std::uint32_t frequency =
+        kExcessFrequencies[std::min(excess, static_cast<unsigned>(kMostExcess))];
+    result.frequencies[i] = frequency;
+    total += frequency;
+  }
+  result.total = total;
 }
 
 }  // namespace
@@ -27,27 +62,11 @@ bool find_successors(const TableLayout& tables, Family family, const IndexContex
   if (base < 0 || !tables.has(family)) return false;
   const Successors list = tables.successors(family, static_cast<std::size_t>(base));
   if (list.size() == 0) return false;
-  // Costs times four, so that weights stay whole; the escape's is the last.
-  std::array<std::int16_t, kMostSuccessors + 1> quarters;
-  const std::span<std::int16_t> costs(quarters.data(), list.size() + 1);
-  for (std::size_t i = 0; i < list.size(); ++i)
-    costs[i] = static_cast<std::int16_t>(kQuarters * list.cost(i));
-  costs.back() = static_cast<std::int16_t>(kQuarters * list.escape);
-  for (const Family other : {Family::previous, Family::earlier, Family::neighbour}) {
-    const std::int32_t known = base_of(other, context);
-    if (!is_weighed || other == family || known < 0 || !tables.has(other)) continue;
-    if (const int weight = tables.weight(other); weight > 0)
-      weigh(tables, tables.successors(other, static_cast<std::size_t>(known)), weight, list.indices,
-            spread, costs);
-  }
   result.indices = list.indices;
-  const int least = std::ranges::min(costs);
-  result.total = 0;
-  for (std::size_t i = 0; i < costs.size(); ++i) {
-    const int excess = std::min((costs[i] - least) / kQuarters, kMostExcess);
-    result.frequencies[i] = kExcessFrequencies[static_cast<std::size_t>(excess)];
-    result.total += result.frequencies[i];
-  }
+  if (is_weighed)
+    set_weighed(tables, family, context, list, spread, result);
+  else
+    set_alone(list, result);
   return true;
 }
 

@@ -9,23 +9,36 @@
 
 namespace thinwire::compress {
 
-/// Where a list is spread out to be looked up in: by index, one more than the cost; 0: not listed.
-/// As large as an index is, on the stack of who codes a frame; only what codewords need is written.
+/// Where lists are spread out, one at a time, to be looked up in by index. As large as an index can
+/// be, on the stack of who codes a frame; only what the codewords need is written.
 class SpreadList {
  public:
-  explicit SpreadList(std::size_t codewords) { std::fill_n(costs_.begin(), codewords, 0); }
+  explicit SpreadList(std::size_t codewords) : codewords_(codewords) { clear(); }
 
+  /// Instead of the list before.
   void put(const Successors& list) {
+    if (++list_ == kLists) clear();
     for (std::size_t i = 0; i < list.size(); ++i)
-      costs_[list.indices[i]] = static_cast<std::uint8_t>(list.cost(i) + 1);
+      costs_[list.indices[i]] = static_cast<std::uint16_t>(list_ << 8 | list.cost(i));
   }
-  void remove(const Successors& list) {
-    for (const std::uint16_t index : list.indices) costs_[index] = 0;
+  /// -1: not listed
+  int cost(std::uint16_t index) const {
+    const int found = costs_[index];
+    return found >> 8 == list_ ? found & 0xFF : -1;
   }
-  int operator[](std::uint16_t index) const { return costs_[index]; }
 
  private:
-  std::array<std::uint8_t, 65536> costs_;
+  static constexpr int kLists = 256;
+
+  /// Forgets all lists: theirs is none of the numbers from 1 on.
+  void clear() {
+    std::fill_n(costs_.begin(), codewords_, 0);
+    list_ = 1;
+  }
+
+  std::size_t codewords_;
+  int list_ = 1;
+  std::array<std::uint16_t, 65536> costs_;  // the list's number, then the cost
 };
 
 /// The frequencies of a context's successors, in order, and of "none of them" behind the last.
@@ -47,7 +60,7 @@ inline std::int32_t base_of(Family family, const IndexContext& context) {
 
 /// Fills `result` with the successors of `family` in this context; false if it has no such list.
 /// Where `is_weighed`, what the other families say about the same indices counts by their weights:
-/// `spread` is used for that, and empty before and after.
+/// `spread` is used for that.
 ///   frequency = p(i | base) * product over the others of (p(i | other) / p(i))^weight
 bool find_successors(const TableLayout& tables, Family family, const IndexContext& context,
                      bool is_weighed, SpreadList& spread, SuccessorFrequencies& result);

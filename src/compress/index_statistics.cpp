@@ -39,13 +39,6 @@ void compact(std::vector<IndexStatistics::Entry>& entries) {
 
 }  // namespace
 
-IndexContext context_of(std::span<const std::int32_t> indices, const KnownIndices& known,
-                        std::size_t i, std::size_t groups) {
-  return {.previous = known.previous.empty() ? -1 : known.previous[i],
-          .earlier = known.earlier.empty() ? -1 : known.earlier[i],
-          .neighbour = i < groups ? -1 : indices[i - groups]};
-}
-
 IndexStatistics::IndexStatistics(Index codewords, Index contexts)
     : codewords_(codewords), contexts_(contexts) {
   TW_REQUIRE(codewords >= 1 && codewords <= contexts && contexts <= 65536,

@@ -27,17 +27,6 @@ TableLayout::TableLayout(std::span<const std::uint16_t> words) : words_(words) {
   size_ = next;
 }
 
-Successors TableLayout::successors(Family family, std::size_t context) const {
-  const Part& part = parts_[static_cast<std::size_t>(family)];
-  if (context >= part.contexts) return {};
-  const std::size_t first = wide(part.begin + 2 * context);
-  const std::size_t count = wide(part.begin + 2 * (context + 1)) - first;
-  return {.indices = words_.subspan(part.indices() + first, count),
-          .costs = words_.subspan(part.costs()),
-          .first = first,
-          .escape = byte_of(words_.subspan(part.escapes()), context)};
-}
-
 void TableLayout::check() const {
   TW_REQUIRE(size_ == words_.size(), "index tables of {} words instead of {}", words_.size(),
              size_);
@@ -57,12 +46,17 @@ void TableLayout::check(const Part& part) const {
     const std::size_t end = wide(part.begin + 2 * (context + 1));
     TW_REQUIRE(first <= end && end <= part.count && end - first <= kMostSuccessors,
                "context {} has successors {} to {} of {}", context, first, end, part.count);
+    TW_REQUIRE(byte_of(words_.subspan(part.escapes()), context) <= kMostCost,
+               "context {} has an escape of more than {}", context, kMostCost);
     const auto indices = words_.subspan(part.indices() + first, end - first);
     TW_REQUIRE(std::ranges::adjacent_find(indices, std::greater_equal<>()) == indices.end() &&
                    (indices.empty() || indices.back() < codewords_),
                "the successors of context {} are not {} codewords in ascending order", context,
                codewords_);
   }
+  for (std::size_t i = 0; i < part.count; ++i)
+    TW_REQUIRE(byte_of(words_.subspan(part.costs()), i) <= kMostCost,
+               "successor {} costs more than {}", i, kMostCost);
 }
 
 }  // namespace thinwire::compress

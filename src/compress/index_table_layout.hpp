@@ -117,4 +117,15 @@ class TableLayout {
   std::array<Part, kFamilies> parts_;
 };
 
+inline Successors TableLayout::successors(Family family, std::size_t context) const {
+  const Part& part = parts_[static_cast<std::size_t>(family)];
+  if (context >= part.contexts) return {};
+  const std::size_t first = wide(part.begin + 2 * context);
+  const std::size_t count = wide(part.begin + 2 * (context + 1)) - first;
+  return {.indices = words_.subspan(part.indices() + first, count),
+          .costs = words_.subspan(part.costs()),
+          .first = first,
+          .escape = byte_of(words_.subspan(part.escapes()), context)};
+}
+
 }  // namespace thinwire::compress

@@ -24,8 +24,12 @@ struct IndexContext {
 };
 
 /// The context of a frame's index `i` where the indices of `groups` groups take turns.
-IndexContext context_of(std::span<const std::int32_t> indices, const KnownIndices& known,
-                        std::size_t i, std::size_t groups);
+inline IndexContext context_of(std::span<const std::int32_t> indices, const KnownIndices& known,
+                               std::size_t i, std::size_t groups) {
+  return {.previous = known.previous.empty() ? -1 : known.previous[i],
+          .earlier = known.earlier.empty() ? -1 : known.earlier[i],
+          .neighbour = i < groups ? -1 : indices[i - groups]};
+}
 
 /// Counts which indices occur in which contexts, for one exchange, group and level: what
 /// IndexTables are made of.
