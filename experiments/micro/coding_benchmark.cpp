@@ -8,6 +8,7 @@
 
 #include "report.hpp"
 #include "thinwire/compress/codebook.hpp"
+#include "thinwire/compress/coded_frame.hpp"
 #include "thinwire/compress/hierarchy.hpp"
 #include "thinwire/compress/index_frame.hpp"
 #include "thinwire/compress/kv_buffer.hpp"
@@ -31,8 +32,8 @@ void remote_rows(benchmark::internal::Benchmark* benchmark) {
   for (const int rows : {99, 132, 164}) benchmark->Arg(rows);
 }
 
-std::vector<std::int32_t> random_indices(Index count, Index codewords) {
-  const RandomStream random("indices", 0);
+std::vector<std::int32_t> random_indices(Index count, Index codewords, std::uint64_t seed = 0) {
+  const RandomStream random("indices", seed);
   std::vector<std::int32_t> indices;
   for (Index i = 0; i < count; ++i)
     indices.push_back(static_cast<std::int32_t>(random.bits(static_cast<std::uint64_t>(i)) %
@@ -162,6 +163,62 @@ void unpack_indices(benchmark::State& state) {
              [&] { compress::unpack_indices(frames.bytes, frames.format, 0, frames.indices); });
 }
 BENCHMARK(unpack_indices)->ArgName("indices")->Arg(99)->Arg(33)->UseRealTime();
+
+/// Indices of two exchanges, which mostly follow from each other as on real models: eight usual
+/// successors, one in twenty any index at all.
+struct CodedFrames {
+  compress::FrameFormat format{.bits = compress::index_bits(kCodewords), .codewords = kCodewords};
+  std::vector<std::int32_t> previous, indices, decoded;
+  std::vector<compress::IndexTables> tables;
+  std::vector<std::byte> room;
+  std::size_t size = 0;
+
+  explicit CodedFrames(Index count) : decoded(static_cast<std::size_t>(count)) {
+    constexpr std::uint64_t kTrained = 1000;
+    compress::IndexStatistics statistics(kCodewords, kCodewords);
+    for (std::uint64_t frame = 0; frame <= kTrained; ++frame) {  // the last is what is coded
+      if (frame > 0) statistics.add(indices, {.previous = previous});
+      draw(count, frame);
+    }
+    tables.emplace_back(statistics);
+    room.resize(static_cast<std::size_t>(
+        compress::worst_frame_bytes(count, format, compress::IndexCoding::cross_layer)));
+    encode();
+  }
+  void draw(Index count, std::uint64_t frame) {
+    const RandomStream random("successors", frame);
+    previous = random_indices(count, kCodewords, frame);
+    indices.clear();
+    for (std::uint64_t i = 0; i < previous.size(); ++i) {
+      const std::uint64_t bits = random.bits(i), any = bits >> 32;
+      const std::uint64_t step = bits % 20 == 0 ? any : any % 8 * (bits % 3);
+      indices.push_back(static_cast<std::int32_t>(
+          (static_cast<std::uint64_t>(previous[i]) * 5 + step) % kCodewords));
+    }
+  }
+  void encode() {
+    size = static_cast<std::size_t>(compress::encode_frame(
+        indices, {.previous = previous}, tables, format, compress::IndexCoding::cross_layer, room));
+  }
+  void decode() {
+    compress::decode_frame(std::span(room).first(size), {.previous = previous}, tables, format,
+                           compress::IndexCoding::cross_layer, 0, decoded);
+  }
+};
+
+void code_successors(benchmark::State& state) {
+  CodedFrames frames(state.range(0));
+  time_calls(state, {}, [&] { frames.encode(); });
+  state.counters["frame_bytes"] = static_cast<double>(frames.size);
+}
+BENCHMARK(code_successors)->ArgName("indices")->Arg(99)->Arg(33)->UseRealTime();
+
+void decode_successors(benchmark::State& state) {
+  CodedFrames frames(state.range(0));
+  time_calls(state, {}, [&] { frames.decode(); });
+  if (frames.decoded != frames.indices) state.SkipWithError("other indices came back");
+}
+BENCHMARK(decode_successors)->ArgName("indices")->Arg(99)->Arg(33)->UseRealTime();
 
 compress::Codebook make_codebook() {
   const std::array groups{random_matrix(kCodewords, kHidden, "codewords")};
