@@ -63,7 +63,8 @@ bool find_successors(const TableLayout& tables, Family family, const IndexContex
   const Successors list = tables.successors(family, static_cast<std::size_t>(base));
   if (list.size() == 0) return false;
   result.indices = list.indices;
-  if (is_weighed)
+  // A sole successor is all but certain: evidence would change next to nothing.
+  if (is_weighed && list.size() > 1)
     set_weighed(tables, family, context, list, spread, result);
   else
     set_alone(list, result);
