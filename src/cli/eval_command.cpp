@@ -38,16 +38,23 @@ constexpr const char* kUsage =
     "and\n"
     "one whose parts have fewer rows than --segments publishes a mean a row; records say how "
     "often.\n\n"
+    "With --rate-trace, --level adaptive or --level probing time is modelled, too (clock modelled, "
+    "needs\n"
+    "--device-gflops): one rank runs the samples one by one, and their latencies are in the "
+    "record.\n\n"
     "examples:\n"
     "  thinwire eval --model FOLDER --data test.safetensors         (one device: the reference)\n"
     "  thinwire eval --model FOLDER --data test.safetensors --strategy prism --devices 2,3 \\\n"
     "                --compression-rate 2..8 --scaling on,off --agreement on --json prism.jsonl\n"
     "  thinwire eval --model FOLDER --data pairs.safetensors --samples 1000..2999 --devices 2 \\\n"
     "                --strategy trace-b,trace-nb --codebook FILE --level 0..4 --json "
-    "trace.jsonl\n\n"
+    "trace.jsonl\n"
+    "  thinwire eval --model FOLDER --data test.safetensors --strategy trace-b --devices 2 \\\n"
+    "                --codebook FILE --level adaptive --device-gflops 10 --rate-trace "
+    "zigbee.csv\n\n"
     "exit status: 0 ok, 1 a point failed, 2 wrong usage or input\n";
 
-constexpr std::array<std::string_view, 40> kFields = {"model",
+constexpr std::array<std::string_view, 41> kFields = {"model",
                                                       "data",
                                                       "samples",
                                                       "metric",
@@ -77,6 +84,7 @@ constexpr std::array<std::string_view, 40> kFields = {"model",
                                                       "micro-batches",
                                                       "io",
                                                       "rate",
+                                                      "rate-trace",
                                                       "latency",
                                                       "topology",
                                                       "overhead",
@@ -95,6 +103,10 @@ harness::KeyValues untimed() {
 
 /// One for every core that this process may use, as far as there are samples.
 int started_ranks(const std::vector<harness::RunSpec>& points) {
+  const auto is_one_stream = [](const harness::RunSpec& point) {
+    return point.has_timed_evaluation();
+  };
+  if (std::ranges::all_of(points, is_one_stream)) return 1;
   const int threads = std::ranges::max(points, {}, &harness::RunSpec::threads).threads;
   const double cores = std::floor(harness::granted_cores());
   double most_samples = 1;

@@ -3,6 +3,7 @@
 #include "options.hpp"
 #include "print_result.hpp"
 #include "sweep_points.hpp"
+#include "thinwire/base/error.hpp"
 #include "thinwire/harness/result_claim.hpp"
 #include "thinwire/harness/sweep_runner.hpp"
 
@@ -34,6 +35,11 @@ int predict_command(const Arguments& arguments) {
   if (!is_speaker()) return 0;  // under mpirun one rank is enough
 
   const SweepPoints sweep = sweep_points(parsed);
+  for (const harness::RunSpec& spec : sweep.points)
+    require_input(spec.level_control == strategy::LevelControl::fixed,
+                  "--level={} with predict: levels follow from times that are measured (write a "
+                  "list of levels, such as 0..4: its ends are the bounds)",
+                  strategy::to_string(spec.level_control));
   if (sweep.json.empty()) {
     harness::plan_points(sweep.points, harness::Source::predicted);  // nothing half printed
 

@@ -67,13 +67,24 @@ std::string strategy_options(const Json& spec) {
   return text;
 }
 
+/// "8 active (level 2)", or what was chosen.
+std::string level_text(const Json& codebook, const Json& spec) {
+  const Json& level = spec.at("level");
+  if (level.is_number())
+    return fmt::format("{} active (level {})", codebook.at("active_codewords").get<Index>(),
+                       level.get<int>());
+  const Json& bits = codebook.at("mean_index_bits");
+  return fmt::format("level {}{}", level.get<std::string>(),
+                     bits.is_null()
+                         ? ""  // nothing was sent
+                         : fmt::format(", {:.3g} bits an index in the mean", bits.get<double>()));
+}
+
 void print_codebook(const Json& codebook, const Json& spec) {
   const bool is_random = codebook.at("source") == "random";
-  fmt::print("  codebook    {}{}: {} codewords, {} active (level {})",
-             codebook.at("source").get<std::string>(),
+  fmt::print("  codebook    {}{}: {} codewords, {}", codebook.at("source").get<std::string>(),
              is_random ? " (for timing only, the answer means nothing)" : "",
-             codebook.at("codewords").get<Index>(), codebook.at("active_codewords").get<Index>(),
-             spec.at("level").get<int>());
+             codebook.at("codewords").get<Index>(), level_text(codebook, spec));
   const Json& calibration_s = codebook.at("calibration_s");
   if (!calibration_s.is_null() && calibration_s > 0.0)
     fmt::print("; calibrated in {}, once", seconds(calibration_s));

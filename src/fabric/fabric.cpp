@@ -150,6 +150,7 @@ Delivery Fabric::wait(Pending pending) {
   report("wait");
   windows_s_.push_back(compute_s() - slot.window_start_s);
   on_wait(index);
+  if (slot.kind == Kind::all_gather) report_transfer(slot);
   slot.is_busy = false;
   ++waited_;
   if (!receives(slot)) return {{}, {}};
@@ -183,6 +184,14 @@ void Fabric::drop_packets(Delivery& delivery, const Slot& slot) {
 void Fabric::count_lost_rows(std::int64_t rows, std::int64_t lost) {
   losses_.rows += rows;
   losses_.lost_rows += lost;
+}
+
+void Fabric::report_transfer(const Slot& slot) {
+  last_transfer_ = {.duration_s = transfer_s(slot), .window_s = windows_s_.back()};
+  for (int rank = 0; rank < std::ssize(slot.sizes); ++rank)
+    if (rank != device())
+      last_transfer_.longest_bytes =
+          std::max(last_transfer_.longest_bytes, slot.sizes[static_cast<std::size_t>(rank)]);
 }
 
 void Fabric::mark(Milestone milestone) {

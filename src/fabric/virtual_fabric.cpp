@@ -168,9 +168,19 @@ void VirtualFabric::arrive(int entry, int slot) {
     link.all_gather(ready_s, collective.sizes, latest_arrival_s, log);
   else
     link.send(ready_s, collective.messages, latest_arrival_s, log);
+  if (entry == 0) transfer_s_ = transfer_s_of(collective);
   const double waiting_since_s = clock.now_s();
   clock.wait_until(latest_arrival_s[at(device())], ready_s_[at(slot)][at(entry)]);
   if (log != nullptr) record_arrival(entry, waiting_since_s);
+}
+
+/// From the last sender's publishing to the latest arrival here, from what arrive() found.
+double VirtualFabric::transfer_s_of(const Slot& collective) const {
+  double published_s = 0;
+  for (std::size_t rank = 0; rank < collective.sizes.size(); ++rank)
+    if (rank != at(device()) && collective.sizes[rank] > 0)
+      published_s = std::max(published_s, rank_ready_s_[rank]);
+  return std::max(0.0, latest_arrival_s_[at(device())] - published_s);
 }
 
 void VirtualFabric::record_arrival(int entry, double waiting_since_s) {

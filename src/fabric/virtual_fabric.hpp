@@ -36,12 +36,14 @@ class VirtualFabric final : public Fabric {
   void on_mark(Milestone milestone) override;
   void on_end(DeviceIteration& result) override;
   double compute_s() const override { return compute_s_; }
+  double transfer_s(const Slot& /*slot*/) const override { return transfer_s_; }
 
   void take_turn(Phase phase);
   void give_turn();
   void charge(double total_s, Phase phase);
   void tell(int slot);
   void arrive(int entry, int slot);
+  double transfer_s_of(const Slot& collective) const;
   void record_arrival(int entry, double waiting_since_s);
   void record(TimelineEvent::Kind kind, std::string name, int entry, double start_s, double end_s);
   int user_links() const { return static_cast<int>(options_.links.size()); }
@@ -49,6 +51,7 @@ class VirtualFabric final : public Fabric {
 
   double slowness_ = 1, flops_per_s_ = 0;
   double compute_s_ = 0;
+  double transfer_s_ = 0;  // of the collective waited for last, under the first link
   bool is_computing_ = false;
   bool has_turn_ = false;
   std::chrono::steady_clock::time_point compute_start_;

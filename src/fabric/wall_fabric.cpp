@@ -103,6 +103,11 @@ void WallFabric::account(const Job& job, Time waiting_since, Time waited_until) 
     record(TimelineEvent::Kind::transfer, "send", job.send_start, job.send_end);
 }
 
+double WallFabric::transfer_s(const Slot& slot) const {
+  const Job& job = jobs_[static_cast<std::size_t>(slot.index)];
+  return seconds(job.done - (knows_skew() ? job.met : job.published));
+}
+
 void WallFabric::record(TimelineEvent::Kind kind, const char* name, Time start, Time end) {
   if (options_.record_timeline)
     timeline_.push_back({kind, name, layer(), 0, device(), seconds(start - iteration_start_),

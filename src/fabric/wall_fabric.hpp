@@ -61,6 +61,7 @@ class WallFabric : public Fabric {
   void on_mark(Milestone milestone) override;
   void on_end(DeviceIteration& result) override;
   double compute_s() const override { return compute_s_; }
+  double transfer_s(const Slot& slot) const override;
 
   void hand_over();
   void carry_and_count(Job& job);

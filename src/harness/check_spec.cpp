@@ -138,6 +138,15 @@ void check_data(const RunSpec& spec) {
                 spec.data);
 }
 
+/// Each setting has an execution of its own where what is sent depends on it.
+void check_one_link(const RunSpec& spec) {
+  const std::size_t links = spec.links().size();
+  require_input(!spec.depends_on_link() || links == 1,
+                "--level={} with {} link settings: what is sent depends on the link (write one "
+                "--rate, --latency and --topology, or use sweep)",
+                strategy::to_string(spec.level_control), links);
+}
+
 void check_clock(const RunSpec& spec) {
   if (spec.clock == fabric::Clock::modelled)
     require_input(!spec.device_gflops.empty(),
@@ -192,6 +201,7 @@ void check_options(const RunSpec& spec, const model::ModelConfig* config) {
   check_links(spec);
   check_traces(spec);
   check_clock(spec);
+  check_one_link(spec);
   check_loss(spec);
   check_data(spec);
   if (config != nullptr) check_model(spec, *config);

@@ -73,6 +73,26 @@ void check_codebook(const RunSpec& spec) {
   require_input(!spec.is_level_auto || !spec.active_codewords,
                 "--level=auto and --active-codewords={}: both choose a level, give one",
                 spec.active_codewords.value_or(0));
+  const bool is_controlled = spec.level_control != strategy::LevelControl::fixed;
+  require_input(!is_controlled || !spec.active_codewords,
+                "--level={} and --active-codewords={}: both choose a level, give one",
+                strategy::to_string(spec.level_control), spec.active_codewords.value_or(0));
+  require_input(!is_controlled || !traits_of(spec.strategy).has_groups(),
+                "--level={} with --strategy={}: only trace has levels to choose from",
+                strategy::to_string(spec.level_control), spec.strategy);
+  require_input(!is_controlled || spec.index_coding == compress::IndexCoding::fixed,
+                "--level={} with --index-coding={}: a controller goes by frames of known sizes "
+                "(write --index-coding=fixed, or a level)",
+                strategy::to_string(spec.level_control), compress::to_string(spec.index_coding));
+  require_input(!is_controlled || spec.loss_policy() == fabric::OnLoss::retransmit,
+                "--level={} with --on-loss={}: frames that are missing tell nothing of a link's "
+                "rate (write --on-loss=retransmit, or a level)",
+                strategy::to_string(spec.level_control), to_string(spec.on_loss));
+  require_input(spec.index_coding != compress::IndexCoding::cross_layer ||
+                    spec.loss_policy() == fabric::OnLoss::retransmit,
+                "--index-coding=cross-layer with --on-loss={}: a frame can be read when all before "
+                "it have arrived (write --index-coding=entropy, or --on-loss=retransmit)",
+                to_string(spec.on_loss));
   const Index codewords = spec.codewords.value_or(kMostCodewords);
   require_input(codewords >= 2 && codewords <= kMostCodewords,
                 "--codewords={}: a codebook has 2 to {}", codewords, kMostCodewords);

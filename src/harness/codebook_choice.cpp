@@ -44,7 +44,14 @@ int choose_level(const RunSpec& spec, std::span<const Index> levels) {
   return *spec.level;
 }
 
+/// Levels that a controller chooses stay open; figures by formula are those of the finest.
 void fill(RunSpec& spec, std::span<const Index> levels) {
+  if (spec.level_control != strategy::LevelControl::fixed) {
+    require_input(levels.size() > 1, "--level={}: the codebooks have one level of {} (write 0)",
+                  strategy::to_string(spec.level_control), levels.back());
+    spec.codewords = levels.back();
+    return;
+  }
   const int level = choose_level(spec, levels);
   spec.codewords = levels.back();
   spec.level = level;

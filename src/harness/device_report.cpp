@@ -64,13 +64,14 @@ namespace thinwire::harness {
 
 std::vector<std::byte> pack(const DeviceReport& report) {
   const Json json{report.iterations,     report.timeline,          report.workspace_bytes,
-                  report.resident_bytes, report.own_weights_bytes, report.setup_s};
+                  report.resident_bytes, report.own_weights_bytes, report.setup_s,
+                  report.frames};
   return pack_json(json);
 }
 
 DeviceReport unpack(std::span<const std::byte> bytes) {
   const Json json = unpack_json(bytes);
-  return {json.at(0), json.at(1), json.at(2), json.at(3), json.at(4), json.at(5)};
+  return {json.at(0), json.at(1), json.at(2), json.at(3), json.at(4), json.at(5), json.at(6)};
 }
 
 }  // namespace thinwire::harness

@@ -28,6 +28,16 @@ std::string misfit_of(const DataSet& data, std::span<const Formation> formations
   return "";
 }
 
+/// Time is modelled, so that what follows from it does not depend on the machine.
+void resolve_clock(RunSpec& spec) {
+  if (!spec.has_timed_evaluation()) return;
+  require_input(!spec.device_gflops.empty(),
+                "--data={} with {}: --device-gflops (such as 10) is needed to model time",
+                spec.data,
+                spec.depends_on_link() ? "a level that depends on times" : "--rate-trace");
+  spec.clock = fabric::Clock::modelled;
+}
+
 }  // namespace
 
 Point make_eval_point(RunSpec spec, FingerprintCache& fingerprints, DataSets& data) {
@@ -35,6 +45,7 @@ Point make_eval_point(RunSpec spec, FingerprintCache& fingerprints, DataSets& da
   Point point;
   point.config = resolve_config(spec);
   check_options(spec, &point.config);
+  resolve_clock(spec);
   point.codebook = resolve_codebook(spec, point.config, fingerprints);
   point.data = data.get(spec, point.config, fingerprints);
   spec.samples = point.data->samples;

@@ -24,15 +24,18 @@ struct Piece {
 /// What the devices of a replica share: the samples they are at, and what they make of them.
 struct Desk {
   std::vector<Piece> pieces;
-  std::vector<std::vector<SequenceTask>> tasks;  ///< [formation]
-  std::vector<DeviceCounts> counts;              ///< [P]
+  std::vector<std::vector<SequenceTask>> tasks;       ///< [formation]
+  std::vector<DeviceCounts> counts;                   ///< [P]
+  std::vector<std::vector<fabric::LinkTimes>> times;  ///< [P][link]
+  std::int64_t iteration = 0;                         ///< how often samples were brought before
 };
 
 /// Puts a device's rows of every hidden state in their places, where there are such, and adds up
-/// what is published; devices take turns.
+/// what is published; devices take turns. Passes on what it hears of frames.
 class PassObserver final : public strategy::Observer {
  public:
-  explicit PassObserver(SequenceOutputs& outputs) : outputs_(outputs) {}
+  PassObserver(SequenceOutputs& outputs, FrameCounter* frames)
+      : outputs_(outputs), frames_(frames) {}
   void on_hidden(Index index, Slice rows, MatrixView<const float> local) override {
     if (outputs_.hidden.empty()) return;
     copy<float>(
@@ -43,23 +46,51 @@ class PassObserver final : public strategy::Observer {
     const auto number = static_cast<std::size_t>(exchange);
     outputs_.published_bits.resize(std::max(outputs_.published_bits.size(), number + 1));
     outputs_.published_bits[number] += 8 * std::ssize(payload);
+    if (frames_ != nullptr) frames_->on_published(exchange, payload);
   }
 
  private:
   SequenceOutputs& outputs_;
+  FrameCounter* frames_;
 };
 
 DeviceCounts counts_of(const fabric::DeviceIteration& iteration) {
   const fabric::Traffic& traffic = iteration.traffic;
-  return {iteration.operations, traffic.payload_bits, traffic.header_bits,
-          traffic.padding_bits, traffic.wire_bytes,   iteration.losses};
+  return {iteration.operations,
+          traffic.payload_bits,
+          traffic.header_bits,
+          traffic.padding_bits,
+          traffic.wire_bytes,
+          iteration.losses,
+          {}};
 }
 
-/// Time is not asked for: all that a link may do is drop packets.
+/// Sequences of a sample, and formations, follow one another.
+void add(std::vector<fabric::LinkTimes>& sums, std::span<const fabric::LinkTimes> times) {
+  sums.resize(times.size());
+  for (std::size_t link = 0; link < times.size(); ++link) {
+    sums[link].compute_s += times[link].compute_s;
+    sums[link].wait_s += times[link].wait_s;
+    sums[link].hidden_s += times[link].hidden_s;
+    sums[link].skew_s += times[link].skew_s;
+  }
+}
+
+/// Where time is not asked for, all that a link may do is drop packets.
 fabric::Link untimed_link(const RunSpec& spec) {
   const fabric::Link link = spec.links().front();
   if (!link.loss.drops()) return {};
   return {.overhead = link.overhead, .loss = link.loss};
+}
+
+/// Time is modelled where anybody asks for it.
+fabric::FabricOptions fabric_options(const RunSpec& spec, fabric::Watchdog& watchdog) {
+  if (!spec.has_timed_evaluation()) return {.links = {untimed_link(spec)}, .watchdog = &watchdog};
+  return {.clock = fabric::Clock::modelled,
+          .links = spec.links(),
+          .slowness = spec.slowness_per_device(),
+          .device_flops_per_s = spec.flops_per_s_per_device(),
+          .watchdog = &watchdog};
 }
 
 /// A device's strategy and fabric of one formation.
@@ -87,23 +118,30 @@ class ReplicaDevice {
                                                .lengths = formations[f].lengths,
                                                .memory = &workspace_,
                                                .batch = batch});
-      seat.fabric = fabric::make_fabric(*transports[f],
-                                        {.links = {untimed_link(spec)}, .watchdog = &watchdog});
+      seat.fabric = fabric::make_fabric(*transports[f], fabric_options(spec, watchdog));
+      if (spec.level_control != strategy::LevelControl::fixed && shared.codebooks != nullptr)
+        frames_.emplace(shared.codebooks->use());
     }
   }
 
   /// This device's part of all that is on the desk.
-  void run(const Desk& desk, DeviceCounts& counts) {
+  void run(const Desk& desk, DeviceCounts& counts, std::vector<fabric::LinkTimes>& times) {
     for (std::size_t f = 0; f < seats_.size(); ++f) {
       if (!seats_[f].strategy || desk.tasks[f].empty()) continue;
       fabric::Fabric& fabric = *seats_[f].fabric;
-      fabric.begin_iteration();
+      fabric.begin_iteration(desk.iteration);
       const std::span<const SequenceTask> tasks = desk.tasks[f];
       for (std::size_t begin = 0; begin < tasks.size(); begin += batch_)  // a sample may have many
         run_tasks(*seats_[f].strategy, fabric,
-                  tasks.subspan(begin, std::min(batch_, tasks.size() - begin)));
-      counts += counts_of(fabric.end_iteration());
+                  tasks.subspan(begin, std::min(batch_, tasks.size() - begin)),
+                  frames_ ? &*frames_ : nullptr);
+      const fabric::DeviceIteration iteration = fabric.end_iteration();
+      counts += counts_of(iteration);
+      add(times, iteration.links);
     }
+    if (!frames_) return;
+    counts.frames = frames_->frames();
+    frames_->reset();
   }
 
   int device() const { return device_; }
@@ -113,7 +151,8 @@ class ReplicaDevice {
   int device_;
   std::size_t batch_;
   TrackingResource workspace_;
-  std::vector<Seat> seats_;  // [formation]
+  std::vector<Seat> seats_;             // [formation]
+  std::optional<FrameCounter> frames_;  // where a controller chooses levels
 };
 
 /// Brings samples to the devices and hands out what becomes of them.
@@ -123,6 +162,7 @@ class Host {
        const ReplicaWork& work, int devices)
       : config_(config), formations_(formations), work_(work) {
     desk_.counts.resize(static_cast<std::size_t>(devices));
+    desk_.times.resize(desk_.counts.size());
     desk_.tasks.resize(formations.size());
   }
 
@@ -132,6 +172,7 @@ class Host {
   void bring() {
     desk_.pieces.clear();
     std::ranges::fill(desk_.counts, DeviceCounts{});
+    for (std::vector<fabric::LinkTimes>& device : desk_.times) device.clear();
     std::size_t sequences = 0;
     while (next_ < work_.samples.size() && !is_counted_alone_) {
       const Index number = work_.samples[next_];
@@ -153,6 +194,8 @@ class Host {
     for (const Piece& piece : desk_.pieces)
       work_.on_sample({piece.number, piece.sample, piece.outputs});
     work_.on_counts(desk_.counts, is_counted_alone_);
+    if (work_.on_times) work_.on_times(desk_.times);
+    ++desk_.iteration;
     is_counted_alone_ = false;
   }
 
@@ -191,7 +234,8 @@ void play(Host& host, Transport& all, ReplicaDevice& device) {
     if (is_host) host.bring();
     all.meet();
     if (desk.pieces.empty()) return;
-    device.run(desk, desk.counts[static_cast<std::size_t>(device.device())]);
+    const auto own = static_cast<std::size_t>(device.device());
+    device.run(desk, desk.counts[own], desk.times[own]);
     all.meet();
     if (is_host) host.hand_out();
   }
@@ -214,12 +258,12 @@ std::vector<SequenceOutputs> make_room(const eval::Sample& sample, const model::
 }
 
 void run_tasks(strategy::Strategy& strategy, fabric::Fabric& fabric,
-               std::span<const SequenceTask> tasks) {
+               std::span<const SequenceTask> tasks, FrameCounter* frames) {
   std::vector<PassObserver> observers;
   observers.reserve(tasks.size());  // they are pointed to
   std::vector<strategy::BatchItem> batch;
   for (const auto& [input, outputs, number] : tasks) {
-    batch.push_back({input, &observers.emplace_back(*outputs), number});
+    batch.push_back({input, &observers.emplace_back(*outputs, frames), number});
   }
   const auto place = [&](std::size_t item, const strategy::Output& output) {
     if (output.values.rows() == 0) return;
@@ -250,6 +294,7 @@ DeviceCounts& DeviceCounts::operator+=(const DeviceCounts& other) {
   padding_bits += other.padding_bits;
   wire_bytes += other.wire_bytes;
   losses += other.losses;
+  frames += other.frames;
   return *this;
 }
 

@@ -20,9 +20,16 @@ namespace {
 /// What all ranks together keep of the single device's answers, as if they were on one node.
 constexpr std::int64_t kMostBytesKept = std::int64_t{256} << 20;
 
+/// How many ranks share the samples. Those of a timed evaluation are one stream, so that one rank
+/// has them all: any number of ranks gives the same answer.
+int sharing_ranks(const RunSpec& spec, int ranks) {
+  return spec.has_timed_evaluation() ? 1 : ranks;
+}
+
 /// Numbers of the samples that a rank evaluates.
 std::vector<Index> share_of(const SampleRange& range, int rank, int ranks) {
   std::vector<Index> samples;
+  if (rank >= ranks) return samples;
   for (Index sample = range.first + rank; sample <= range.last; sample += ranks)
     samples.push_back(sample);
   return samples;
@@ -62,9 +69,19 @@ class Share {
       add(counts, more);
       if (is_longest) add(longest, more);
     };
+    const auto on_times = [&](std::span<const std::vector<fabric::LinkTimes>> devices) {
+      if (!point_.spec.has_timed_evaluation()) return;
+      times.resize(point_.spec.links().size());
+      for (std::size_t link = 0; link < times.size(); ++link) {
+        std::vector<fabric::LinkTimes>& members = times[link].emplace_back();
+        for (const std::vector<fabric::LinkTimes>& device : devices)
+          members.push_back(device.empty() ? fabric::LinkTimes{} : device[link]);
+      }
+    };
     // Lengths that vary would give every batch a row count of its own, for which all matrix
     // products would have to be prepared.
-    const int batch = lengths.size() == 1 ? batch_for(point_.config, lengths.front()) : 1;
+    const bool is_batched = lengths.size() == 1 && !point_.spec.has_timed_evaluation();
+    const int batch = is_batched ? batch_for(point_.config, lengths.front()) : 1;
     run_replica(shared_, point_.spec, make_formations(point_.spec, lengths),
                 {.samples = samples_,
                  .batch = batch,
@@ -72,7 +89,8 @@ class Share {
                  .wants_hidden = [&](Index sample) { return wants_hidden(sample); },
                  .is_alone = [&](Index sample) { return sample == longest_; },
                  .on_sample = on_sample,
-                 .on_counts = on_counts},
+                 .on_counts = on_counts,
+                 .on_times = on_times},
                 watchdog);
   }
 
@@ -82,6 +100,7 @@ class Share {
   std::vector<double> frame_bits;     ///< of codings other than fixed: layers values a sample
   std::vector<DeviceCounts> counts;   ///< [P] over its samples
   std::vector<DeviceCounts> longest;  ///< [P] of the longest sample; zero where it is not ours
+  Times times;                        ///< of timed evaluations, a sample an iteration
 
  private:
   bool wants_hidden(Index sample) const {
@@ -139,18 +158,18 @@ std::vector<DeviceCounts> sum_over(fabric::Transport& ranks, std::span<const Dev
 
 /// By formula, over all sequences of all samples, [P]. Frames whose sizes depend on the data count
 /// with the longest that they can be.
-std::vector<DeviceCounts> predicted_counts(const Point& point) {
-  const std::vector<Formation> formations = make_formations(point.spec, point.lengths);
+std::vector<DeviceCounts> predicted_counts(const Point& point, const RunSpec& whole) {
+  const std::vector<Formation> formations = make_formations(whole, point.lengths);
   std::map<Index, std::vector<DeviceCounts>> of_length;
   for (const Index tokens : point.lengths) {
     RunSpec spec = formation_of(formations, tokens).spec;
     spec.expected_index_bits.clear();
     const cost::Prediction one = cost::predict(to_workload(spec, point.config, tokens));
     std::vector<DeviceCounts>& counts = of_length[tokens];
-    counts.resize(static_cast<std::size_t>(point.spec.devices));
+    counts.resize(static_cast<std::size_t>(whole.devices));
     for (std::size_t p = 0; p < one.device_operations.size(); ++p)
       counts[p] = {one.device_operations[p], one.payload_bits[p], one.header_bits[p],
-                   one.padding_bits[p], one.wire_bytes[p]};
+                   one.padding_bits[p],      one.wire_bytes[p],   {}};
   }
   std::vector<DeviceCounts> sums(static_cast<std::size_t>(point.spec.devices));
   for (const std::vector<Index>& sample : point.data->tokens)
@@ -158,35 +177,47 @@ std::vector<DeviceCounts> predicted_counts(const Point& point) {
   return sums;
 }
 
-/// Equal where sizes follow from the configuration, else within what they can be.
-bool are_as_predicted(const Point& point, std::span<const DeviceCounts> counts) {
-  const std::vector<DeviceCounts> predicted = predicted_counts(point);
-  if (point.coding_bounds.empty()) return std::ranges::equal(counts, predicted);
-  return std::ranges::equal(
-      counts, predicted, [](const DeviceCounts& counted, const DeviceCounts& most) {
-        return counted.operations == most.operations && counted.header_bits == most.header_bits &&
-               counted.wire_bytes <= most.wire_bytes;
-      });
-}
-
 EvaluationFindings gather(fabric::Transport& ranks, const Point& point, const Share& mine) {
   const Index samples = point.data->samples.count();
+  const int sharing = sharing_ranks(point.spec, ranks.size());
   const auto in_order = [&]<class T>(const std::vector<T>& own, bool is_there) {
-    return gather_in_order(ranks, std::span<const T>(own), is_there ? samples : 0);
+    return gather_in_order(ranks, std::span<const T>(own), sharing, is_there ? samples : 0);
   };
   const bool is_scored = !point.data->metrics.empty(), is_compared = point.spec.wants_agreement();
   EvaluationFindings all;
   all.scores = in_order(mine.scores, is_scored);
   all.single_scores = in_order(mine.single_scores, is_scored && is_compared);
   all.agreements = in_order(mine.agreements, is_compared);
-  all.hidden = gather_in_order(ranks, std::span<const double>(mine.hidden),
+  all.hidden = gather_in_order(ranks, std::span<const double>(mine.hidden), sharing,
                                is_compared ? std::min(samples, kHiddenSamples) : 0,
                                hidden_width(point.config));
-  all.frame_bits = gather_in_order(ranks, std::span<const double>(mine.frame_bits),
+  all.frame_bits = gather_in_order(ranks, std::span<const double>(mine.frame_bits), sharing,
                                    point.coding_bounds.empty() ? 0 : samples, point.config.layers);
   all.counts = sum_over(ranks, mine.counts);
   all.longest = sum_over(ranks, mine.longest);
   return all;
+}
+
+/// Of frames whose sizes depend on the data.
+bool is_within_worst(const DeviceCounts& counted, const DeviceCounts& worst) {
+  return counted.operations == worst.operations && counted.header_bits == worst.header_bits &&
+         counted.wire_bytes <= worst.wire_bytes;
+}
+
+/// Whether counts are as predicted: equal, within the longest frames, or between those of the
+/// coarsest and of the finest level where a controller chooses.
+bool are_as_predicted(const Point& point, std::span<const DeviceCounts> counts) {
+  const std::vector<DeviceCounts> most = predicted_counts(point, point.spec);
+  if (!point.coding_bounds.empty()) return std::ranges::equal(counts, most, is_within_worst);
+  if (point.spec.level_control == strategy::LevelControl::fixed)
+    return std::ranges::equal(counts, most);
+  const std::vector<DeviceCounts> least =
+      predicted_counts(point, at_coarsest_level(point.spec, point.codebook->levels));
+  for (std::size_t p = 0; p < counts.size(); ++p)
+    if (counts[p].payload_bits < least[p].payload_bits ||
+        counts[p].payload_bits > most[p].payload_bits)
+      return false;
+  return true;
 }
 
 /// Of the longest sample, and whether all samples' sums are as predicted.
@@ -205,6 +236,7 @@ void fill_counts(Result& result, const Point& point, const EvaluationFindings& a
     if (point.spec.links().front().loss.drops())
       result.losses = result.losses.value_or(fabric::LossCounts{}) += device.losses;
     device.losses = {};  // chance, which no formula knows
+    result.frames += device.frames;
   }
   result.counted_equals_predicted = are_as_predicted(point, counted);
 }
@@ -220,7 +252,9 @@ std::optional<Result> Evaluation::run(Session& session, const Point& point,
   const auto start = std::chrono::steady_clock::now();
   const Shared shared = session.shared_for(point);
   fabric::Transport& ranks = session.everyone();
-  Share mine(point, shared, share_of(point.data->samples, ranks.rank(), ranks.size()), single_);
+  Share mine(point, shared,
+             share_of(point.data->samples, ranks.rank(), sharing_ranks(point.spec, ranks.size())),
+             single_);
   fabric::Watchdog watchdog(
       point.spec.timeout, [&](const std::string& what) { session.end_stuck(what); },
       session.board());
@@ -233,6 +267,7 @@ std::optional<Result> Evaluation::run(Session& session, const Point& point,
   session.describe(result, point, shared);
   result.environment["ranks"] = ranks.size();
   fill_counts(result, point, all);
+  result.times = mine.times;
   result.accuracy = accuracy_section(point, all);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
   result.accuracy["wall_s"] = taken.count();

@@ -13,6 +13,7 @@
 #include "thinwire/base/json.hpp"
 #include "thinwire/base/text.hpp"
 #include "thinwire/harness/check_spec.hpp"
+#include "thinwire/harness/codebook_choice.hpp"
 #include "thinwire/harness/spec_text.hpp"
 
 namespace thinwire::harness {
@@ -49,7 +50,7 @@ std::vector<KeyValues> product(const KeyValues& given) {
   return points;
 }
 
-/// Real time has one link: a point for each setting.
+/// A point for each link setting.
 std::vector<RunSpec> split_links(const RunSpec& spec) {
   std::vector<RunSpec> points;
   for (const fabric::Link& link : spec.links()) {
@@ -64,17 +65,16 @@ std::vector<RunSpec> split_links(const RunSpec& spec) {
   return points;
 }
 
-/// make_run_spec, but one point for each link setting on a wall clock.
-std::vector<RunSpec> make_points(KeyValues given) {
-  const auto clock = std::ranges::find(given, "clock", &KeyValues::value_type::first);
-  if (clock == given.end()) return {make_run_spec(given)};
-  const fabric::Clock meant = fabric::parse_clock(clock->second);
-  if (!fabric::is_wall_clock(meant)) return {make_run_spec(given)};
-  clock->second = "emulated";  // which takes any number of links
-  std::vector<RunSpec> points = split_links(make_run_spec(given));
+/// make_run_spec, but one point for each link setting where an execution has but one: real time,
+/// and what is sent depends on the link.
+std::vector<RunSpec> make_points(const KeyValues& given) {
+  const RunSpec all = fill_run_spec(given);
+  if (!fabric::is_wall_clock(all.clock) && !all.depends_on_link()) return {make_run_spec(given)};
+  std::vector<RunSpec> points = split_links(all);
+  if (points.empty()) check_options(all);  // which says what is missing
   for (RunSpec& point : points) {
-    point.clock = meant;
     check_options(point);
+    resolve_random_codebook(point);
   }
   return points;
 }

@@ -43,6 +43,12 @@ PlanRequest make_plan_request(const std::map<std::string, std::string>& options)
              [&](std::string_view text) { request.min_accuracy = parse_positive(text); });
   given.with("records", [&](std::string_view text) { request.records = read_records(text); });
   given.with("rate-range", [&](std::string_view text) { assign_rates(text, request); });
+  given.with("level", [](std::string_view text) {
+    for (const std::string& level : split(text, ','))
+      require_input(
+          strategy::parse_level_control(level) == strategy::LevelControl::fixed,
+          "levels that are chosen for every message have no formula (write 0..4 or auto)");
+  });
   request.is_exact_only = given.is_on("exact");
   return request;
 }

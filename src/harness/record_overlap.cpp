@@ -27,6 +27,7 @@ std::vector<double> typical_windows(const Windows& windows) {
 }  // namespace
 
 Json overlap_section(const Result& result) {
+  if (result.spec.level_control != strategy::LevelControl::fixed) return nullptr;  // no one size
   if (result.windows_s.empty() || result.windows_s.front().empty() || !overlaps(result.spec))
     return nullptr;
   const std::vector<double> windows_s = typical_windows(result.windows_s);

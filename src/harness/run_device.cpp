@@ -47,6 +47,7 @@ strategy::StrategyOptions strategy_options(const RunSpec& spec,
           .overlap = spec.overlap,
           .codebooks = codebooks,
           .level = codebooks != nullptr ? level_in(*codebooks, spec) : -1,
+          .level_control = spec.level_control,
           .index_bits = spec.index_bits,
           .index_coding = spec.index_coding,
           .class_token = spec.class_token,
@@ -77,18 +78,23 @@ DeviceRun::DeviceRun(const Shared& shared, const Point& point, std::vector<fabri
       placements_(harness::placements(transport_, point.spec.devices, point.spec.threads,
                                       point.spec.clock)) {
   ops::set_threads(point.spec.threads);
+  if (point.spec.level_control != strategy::LevelControl::fixed && shared.codebooks != nullptr)
+    frames_.emplace(shared.codebooks->use());
   binding_.emplace(placements_.at(static_cast<std::size_t>(transport_.rank())).bound);
 }
 
 DeviceReport DeviceRun::iterate(const std::function<void(int)>& on_iteration) {
   DeviceReport report;
   for (int i = -point_.spec.warmup; i < point_.spec.iterations; ++i) {
-    if (i == 0)
+    if (i == 0) {
       malloc_trim(0);  // what building primitives and the first collectives took and freed
+      if (frames_) frames_->reset();
+    }
     fabric::DeviceIteration iteration = run_once(std::max(i, 0));
     if (i >= 0) report.iterations.push_back(std::move(iteration));
     on_iteration(point_.spec.warmup + i + 1);
   }
+  if (frames_) report.frames = frames_->frames();
   report.timeline = fabric_->timeline();
   report.workspace_bytes = workspace_.held_bytes();
   report.resident_bytes = resident_private_bytes();
@@ -98,7 +104,7 @@ DeviceReport DeviceRun::iterate(const std::function<void(int)>& on_iteration) {
 fabric::DeviceIteration DeviceRun::run_once(int number) {
   fabric_->begin_iteration(number);
   for (const model::ModelInput& sequence : point_.sample.sequences)
-    strategy_->forward(sequence, *fabric_);
+    strategy_->forward(sequence, *fabric_, frames_ ? &*frames_ : nullptr);
   return fabric_->end_iteration();
 }
 

@@ -26,14 +26,17 @@ Field make_field(std::string_view name, std::string_view argument, std::string_v
 
 void assign_level(RunSpec& spec, std::string_view text) {
   spec.is_level_auto = text == "auto";
-  if (spec.is_level_auto)
+  spec.level_control = strategy::parse_level_control(text);
+  if (spec.is_level_auto || spec.level_control != strategy::LevelControl::fixed)
     spec.level.reset();
   else
     parse_value(text, spec.level);
 }
 
-/// A number, or "auto" until the codebook is resolved.
+/// A number, who chooses it, or "auto" until the codebook is resolved.
 Json level_json(const RunSpec& spec) {
+  if (spec.level_control != strategy::LevelControl::fixed)
+    return strategy::to_string(spec.level_control);
   return spec.is_level_auto ? Json("auto") : value_json(spec.level);
 }
 
@@ -62,9 +65,10 @@ Field make_data_field(std::string_view name, std::string_view argument, std::str
 
 Field make_level_field() {
   Field field = make_new_field(
-      "level", "M|auto",
+      "level", "M|auto|adaptive|probing",
       "trace: sub-codebook in use, 0 the coarsest; coarser levels send fewer bits and search less "
-      "(the finest without it); auto: the finest whose messages local work hides",
+      "(the finest without it); auto: the finest whose messages local work hides by formula; "
+      "adaptive: chosen for every message from the measured rate; probing: from trials",
       &RunSpec::level, Expansion::numbers);
   field.assign = assign_level;
   field.to_json = level_json;

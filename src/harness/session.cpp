@@ -9,6 +9,8 @@
 #include "thinwire/fabric/timeline.hpp"
 #include "thinwire/harness/agreement_record.hpp"
 #include "thinwire/harness/answer_record.hpp"
+#include "thinwire/harness/check_spec.hpp"
+#include "thinwire/harness/chosen_levels.hpp"
 #include "thinwire/harness/codebook_store.hpp"
 #include "thinwire/harness/environment.hpp"
 #include "thinwire/harness/model_store.hpp"
@@ -130,6 +132,24 @@ void fill_counts(Result& result, std::span<const DeviceReport> reports) {
   }
   result.link_bits = reports[0].iterations[0].link_bits;
   fill_losses(result, reports.first(devices));
+}
+
+/// Where a controller chooses levels: what every device sent in every iteration is no less than at
+/// the coarsest level and no more than at the finest.
+bool are_within_levels(const Point& point, std::span<const DeviceReport> reports) {
+  const RunSpec coarsest = at_coarsest_level(point.spec, point.codebook->levels);
+  for (std::size_t p = 0; p < static_cast<std::size_t>(point.spec.devices); ++p) {
+    std::int64_t least = 0, most = 0;
+    for (std::size_t s = 0; s < point.predictions.size(); ++s) {
+      const Index tokens = point.sample.sequences[s].tokens(point.config);
+      least += cost::predict(to_workload(coarsest, point.config, tokens)).payload_bits[p];
+      most += point.predictions[s].payload_bits[p];
+    }
+    for (const DeviceIteration& iteration : reports[p].iterations)
+      if (iteration.traffic.payload_bits < least || iteration.traffic.payload_bits > most)
+        return false;
+  }
+  return true;
 }
 
 /// In the memory of rank 0's node.
@@ -321,12 +341,15 @@ std::optional<Outcome> Session::Impl::run_devices(const Point& point,
 Result Session::Impl::make_result(const Point& point, const Shared& shared,
                                   const Outcome& outcome) {
   const std::span<const DeviceReport> reports = outcome.reports;
-  require_equal_counts(point, reports);
+  const bool is_controlled = point.spec.level_control != strategy::LevelControl::fixed;
+  if (!is_controlled) require_equal_counts(point, reports);
   Result result{
       .spec = point.spec, .predictions = point.predictions, .coding_bounds = point.coding_bounds};
   for (const model::ModelInput& sequence : point.sample.sequences)
     result.tokens.push_back(sequence.tokens(point.config));
   fill_counts(result, reports);
+  for (const DeviceReport& report : reports) result.frames += report.frames;
+  if (is_controlled) result.counted_equals_predicted = are_within_levels(point, reports);
   result.times = times_of(reports);
   result.windows_s = windows_of(point.predictions.front(),
                                 reports.first(static_cast<std::size_t>(point.spec.devices)));

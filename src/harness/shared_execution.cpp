@@ -23,8 +23,8 @@ std::vector<T> chosen(const std::vector<T>& all, std::span<const std::size_t> wh
 
 std::string execution_key(const Point& point) {
   const RunSpec& spec = point.spec;
-  const bool is_alone = fabric::is_wall_clock(spec.clock) || !spec.data.empty() ||
-                        !spec.trace.empty() || !point.skip_reason.empty();
+  const bool is_alone = fabric::is_wall_clock(spec.clock) || spec.depends_on_link() ||
+                        !spec.data.empty() || !spec.trace.empty() || !point.skip_reason.empty();
   if (is_alone) return "";
   Json key{{"rows", spec.rows}};  // of partition=auto
   // What is lost is data: packets of another size are others.

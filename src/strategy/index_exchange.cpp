@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "thinwire/strategy/trace_format.hpp"
+
 namespace thinwire::strategy {
 namespace {
 
@@ -40,6 +42,8 @@ int chosen_level(const StrategyOptions& options, const compress::CodebookSet& co
   require_input(options.level >= -1 && options.level < levels,
                 "level={} of codebooks with {} levels: choose 0 (the coarsest) to {}",
                 options.level, levels, levels - 1);
+  TW_REQUIRE(options.level == -1 || options.level_control == LevelControl::fixed,
+             "level {} is given where a controller chooses it", options.level);
   return options.level == -1 ? levels - 1 : options.level;
 }
 
@@ -48,12 +52,15 @@ IndexExchange::IndexExchange(const model::Model& model, const DeviceRole& role,
                              compress::FrameFormat format, std::span<const Layout> layouts)
     : model_(model),
       codebooks_(*options.codebooks),
+      most_(format),
       level_(level),
       format_(format),
       coding_(options.index_coding),
       has_terminal_(options.io == Io::terminal),
       remote_(most_remote_tokens(layouts), role.memory),
       lost_(role.memory) {
+  if (options.level_control != LevelControl::fixed)
+    levels_.emplace(options.level_control, codebooks_, model.config().layers);
   const Index groups = codebooks_.use().groups, last = model.config().layers - 1;
   const Index exchanges = coding_ == compress::IndexCoding::cross_layer ? 3 : 1;
   // No frame is longer than those of the last exchange.
@@ -92,7 +99,7 @@ std::span<const compress::IndexTables> IndexExchange::tables(Index exchange) con
 }
 
 std::int64_t IndexExchange::frame_bytes(Index exchange, Index rows) const {
-  return compress::worst_frame_bytes(rows * codebooks_.use().groups, format_, coding_of(exchange));
+  return compress::worst_frame_bytes(rows * codebooks_.use().groups, most_, coding_of(exchange));
 }
 
 std::int64_t IndexExchange::payload_bytes(Index exchange, int device) const {
@@ -102,7 +109,8 @@ std::int64_t IndexExchange::payload_bytes(Index exchange, int device) const {
 }
 
 bool IndexExchange::has_fixed_sizes(Index exchange) const {
-  return !codebooks_.use().codes(exchange) || coding_of(exchange) == compress::IndexCoding::fixed;
+  if (!codebooks_.use().codes(exchange)) return true;
+  return !levels_ && coding_of(exchange) == compress::IndexCoding::fixed;
 }
 
 std::span<std::byte> IndexExchange::receive_buffer(Index exchange) {
@@ -131,6 +139,7 @@ compress::KnownIndices IndexExchange::known(Matrix<std::int32_t>& kept, Index ex
 
 fabric::Payload IndexExchange::encode(Index exchange, MatrixView<const float> rows,
                                       fabric::Fabric& fabric) {
+  choose_level(exchange, rows.rows(), fabric);
   if (!codebooks_.use().codes(exchange)) return {.bytes = std::as_bytes(rows.elements())};
   const std::span<std::int32_t> indices = indices_of(own_indices_, exchange, 0, rows.rows());
   const int number = static_cast<int>(exchange);
@@ -161,6 +170,15 @@ fabric::Payload IndexExchange::pack(Index exchange, std::span<const std::int32_t
   return {frame, fixed.header_bits, is_fixed ? fixed.padding_bits : 0};
 }
 
+/// A terminal makes the devices' frames at the finest level: it measures no exchange of theirs.
+void IndexExchange::choose_level(Index exchange, Index rows, const fabric::Fabric& fabric) {
+  if (!levels_ || fabric.is_terminal()) return;
+  levels_->begin(exchange, rows, fabric);
+  if (!codebooks_.use().codes(exchange)) return;
+  level_ = levels_->choose(fabric.link());
+  format_ = trace_format(codebooks_, level_);
+}
+
 void IndexExchange::decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
                            Operations& counted) {
   exchange_ = layer;
@@ -177,10 +195,13 @@ void IndexExchange::unpack_frames(Index exchange, const fabric::Delivery& arrive
   for (int device = 0; device < layout_->devices(); ++device) {
     if (device == layout_->device) continue;
     const Index rows = layout_->slices[static_cast<std::size_t>(device)].size;
+    const std::span<const std::byte> frame = arrived.from(device);
     const std::span<std::int32_t> indices = indices_of(remote_indices_, exchange, first, rows);
+    const compress::FrameFormat format =
+        levels_ ? levels_->format_of(exchange, frame, device) : format_;
     if (is_readable(exchange, arrived, device))
-      compress::decode_frame(arrived.from(device), known(remote_indices_, exchange, first, rows),
-                             tables(exchange), format_, coding_of(exchange), device, indices);
+      compress::decode_frame(frame, known(remote_indices_, exchange, first, rows), tables(exchange),
+                             format, coding_of(exchange), device, indices);
     else
       std::ranges::fill(indices, 0);
     first += rows;

@@ -9,6 +9,7 @@ namespace {
 constexpr std::array<std::string_view, 2> kClassTokenNames = {"partitioned", "replicated"};
 constexpr std::array<std::string_view, 2> kIoNames = {"replicated", "terminal"};
 constexpr std::array<std::string_view, 2> kCollectNames = {"last", "all"};
+constexpr std::array<std::string_view, 3> kControlNames = {"fixed", "adaptive", "probing"};
 
 }  // namespace
 
@@ -26,6 +27,16 @@ Io parse_io(std::string_view name) {
 
 std::string_view to_string(Io io) {
   return kIoNames[static_cast<std::size_t>(io)];
+}
+
+LevelControl parse_level_control(std::string_view name) {
+  for (const LevelControl control : {LevelControl::adaptive, LevelControl::probing})
+    if (name == to_string(control)) return control;
+  return LevelControl::fixed;
+}
+
+std::string_view to_string(LevelControl control) {
+  return kControlNames[static_cast<std::size_t>(control)];
 }
 
 Collect parse_collect(std::string_view name) {

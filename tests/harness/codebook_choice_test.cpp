@@ -4,6 +4,7 @@
 
 #include "support/messages.hpp"
 #include "thinwire/base/error.hpp"
+#include "thinwire/base/json.hpp"
 #include "thinwire/harness/point.hpp"
 
 namespace thinwire::harness {
@@ -42,6 +43,32 @@ TEST(CodebookChoice, TakesLevelsFromTheFile) {
   EXPECT_EQ(make_point(make_run_spec(golden("trace-b"))).spec.level, 3);
   EXPECT_EQ(make_point(make_run_spec(golden("trace-b", {{"active-codewords", "2"}}))).spec.level,
             0);
+}
+
+TEST(CodebookChoice, LeavesALevelOpenThatIsChosenForEveryMessage) {
+  const Point point = make_point(make_run_spec(golden("trace-b", {{"level", "adaptive"}})));
+
+  EXPECT_EQ(point.spec.level_control, strategy::LevelControl::adaptive);
+  EXPECT_FALSE(point.spec.level.has_value());
+  EXPECT_FALSE(point.spec.active_codewords.has_value());
+  EXPECT_EQ(point.spec.codewords, 16);
+  EXPECT_EQ(to_json(point.spec).at("level"), "adaptive");
+  const Point finest = make_point(make_run_spec(golden("trace-b", {{"level", "3"}})));
+  EXPECT_EQ(point.predictions.front().payload_bits, finest.predictions.front().payload_bits);
+  EXPECT_NE(spec_id(point.spec, "measured", {}), spec_id(finest.spec, "measured", {}));
+}
+
+TEST(CodebookChoice, RefusesToChooseWhereThereIsNoChoice) {
+  EXPECT_TRUE(mentions(refusal(golden("astra", {{"level", "adaptive"}})),
+                       {"--level=adaptive", "--strategy=astra"}));
+  EXPECT_TRUE(
+      mentions(refusal(golden("trace-b", {{"level", "probing"}, {"active-codewords", "2"}})),
+               {"--level=probing", "--active-codewords=2"}));
+  EXPECT_TRUE(
+      mentions(refusal({{"strategy", "trace-b"}, {"codewords", "2"}, {"level", "adaptive"}}),
+               {"--level=adaptive", "one level of 2"}));
+  EXPECT_TRUE(mentions(refusal(golden("trace-b", {{"level", "adaptive"}, {"rate", "1Mbps,2Mbps"}})),
+                       {"--level=adaptive", "2 link settings"}));
 }
 
 TEST(CodebookChoice, KeepsItsFingerprint) {

@@ -73,6 +73,24 @@ TEST(Expand, GivesRealTimeAPointForEachLink) {
   EXPECT_EQ(points[2].links().size(), 2U);
 }
 
+TEST(Expand, GivesChosenLevelsAPointForEachLink) {
+  const std::vector<RunSpec> points = expand({{"devices", "2"},
+                                              {"strategy", "trace-b"},
+                                              {"level", "adaptive,probing,0"},
+                                              {"rate", "10Mbps,50Mbps"},
+                                              {"latency", "0s,2ms"}});
+
+  ASSERT_EQ(points.size(), 9U);
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(points[i].links().size(), 1U);
+  EXPECT_EQ(points[0].level_control, strategy::LevelControl::adaptive);
+  EXPECT_EQ(points[4].level_control, strategy::LevelControl::probing);
+  EXPECT_EQ(points[3].rate[0][0], Rate::parse("50Mbps"));
+  EXPECT_EQ(points[3].latency[0], Seconds::parse("2ms"));
+  EXPECT_EQ(points[8].links().size(), 4U);
+  EXPECT_EQ(points[8].level, 0);
+  EXPECT_THROW(expand({{"strategy", "trace-b"}, {"level", "adaptive"}, {"rate", ""}}), InputError);
+}
+
 TEST(Expand, TakesFileNamesWhole) {
   const std::vector<RunSpec> points = expand({{"input", "../data/a,b..c.png"}});
 

@@ -48,9 +48,10 @@ TEST(ExecutionKey, TellsPointsApartThatDoOtherWork) {
     EXPECT_NE(key_of(other), key) << other.front().first;
 }
 
-TEST(ExecutionKey, LeavesPointsAloneThatAClockOfRealTimeMeasuresOrThatCannotFit) {
+TEST(ExecutionKey, LeavesPointsAloneThatDependOnTheirLinkOrCannotFit) {
   EXPECT_EQ(key_of({{"clock", "throttled"}}), "");
   EXPECT_EQ(key_of({{"clock", "native"}}), "");
+  EXPECT_EQ(key_of({{"strategy", "trace-b"}, {"level", "adaptive"}}), "");  // sends what fits
   EXPECT_EQ(key_of({{"devices", "300"}}), "");  // more devices than tokens
 }
 

@@ -107,6 +107,40 @@ TEST_P(OverMpi, CodedIndicesDoWhatTheyDoOverThreads) {
   }
 }
 
+/// What a controller chooses follows from times, and the next choice from that: equal in every
+/// pass.
+TEST_P(OverMpi, ChosenLevelsAreThoseOverThreads) {
+  fabric::Transport& world = session_->world();
+  fabric::FabricOptions modelled{.clock = fabric::Clock::modelled,
+                                 .links = {{.rates = {Rate::parse("20kbps")}}}};
+  for (int p = 0; p < world.size(); ++p) {
+    modelled.device_flops_per_s.push_back(1e8);
+    modelled.slowness.push_back(1 + 20 * p);  // so that windows and levels differ
+  }
+  for (const char* strategy : {"trace-b", "trace-nb"}) {
+    SCOPED_TRACE(strategy);
+    const compress::CodebookSet codebooks =
+        test::make_random_codebooks(model_, test::codebook_use(strategy), 64);
+    const strategy::StrategyOptions options{.codebooks = &codebooks,
+                                            .level_control = strategy::LevelControl::adaptive};
+    const auto runner = strategy::make_strategy(strategy, model_, options,
+                                                {.device = world.rank(),
+                                                 .devices = world.size(),
+                                                 .lengths = {input_.tokens(model_.config())}});
+    const auto fabric = fabric::make_fabric(world, modelled);
+    for (int pass = 0; pass < 3; ++pass) {
+      fabric->begin_iteration();
+      runner->forward(input_, *fabric);
+      const fabric::DeviceIteration over_mpi = fabric->end_iteration();
+      const test::PassResult threads = test::run_pass(model_, strategy, world.size(), options,
+                                                      input_, 0, modelled, /*warmup=*/pass);
+      const auto& beside = threads.iterations[static_cast<std::size_t>(world.rank())];
+      EXPECT_EQ(over_mpi.traffic.payload_bits, beside.traffic.payload_bits) << "pass " << pass;
+      EXPECT_EQ(over_mpi.links[0].wait_s, beside.links[0].wait_s);
+    }
+  }
+}
+
 TEST_P(OverMpi, ProductsInBf16DoWhatTheyDoOverThreads) {
   if (!ops::has_fast_bf16()) GTEST_SKIP() << "oneDNN has no bf16 instructions here";
   const model::Model model =

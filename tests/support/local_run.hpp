@@ -112,11 +112,12 @@ class Collector final : public strategy::Observer {
   int device_, devices_;
 };
 
-/// One pass of `input` over `devices` threads. `published_rows` a device sizes `published`.
+/// One pass of `input` over `devices` threads, after `warmup` others, for strategies that learn.
+/// `published_rows` a device sizes `published`.
 inline PassResult run_pass(const model::Model& model, std::string_view strategy, int devices,
                            const strategy::StrategyOptions& options, const model::ModelInput& input,
                            Index published_rows = 0,
-                           const fabric::FabricOptions& fabric_options = {}) {
+                           const fabric::FabricOptions& fabric_options = {}, int warmup = 0) {
   const model::ModelConfig& config = model.config();
   const Index tokens = input.tokens(config);
   PassResult result;
@@ -139,6 +140,11 @@ inline PassResult run_pass(const model::Model& model, std::string_view strategy,
                                                 {transport.rank(), devices, 1, {tokens}, &memory});
     const auto fabric = fabric::make_fabric(transport, fabric_options);
     Collector collector(result, transport.rank(), devices);
+    for (int i = 0; i < warmup; ++i) {
+      fabric->begin_iteration();
+      runner->forward(input, *fabric);
+      fabric->end_iteration();
+    }
     fabric->begin_iteration();
     const strategy::Output output = runner->forward(input, *fabric, &collector);
     result.iterations[device] = fabric->end_iteration();

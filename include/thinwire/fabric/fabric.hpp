@@ -109,6 +109,16 @@ class Delivery {
   int receiver_ = 0;
 };
 
+/// How an all-gather has travelled, as far as the device that waited for it can know.
+struct TransferReport {
+  std::int64_t longest_bytes = 0;  ///< of the payloads that came from others; 0: nothing came
+  /// From the moment when the last of the others had published (wall clocks: when all had; where
+  /// that is not known, when this device had) until all had arrived. Virtual clocks: under the
+  /// first link setting.
+  double duration_s = 0;
+  double window_s = 0;  ///< local compute between publishing and waiting
+};
+
 /// Moments of an iteration that reports tell apart.
 enum class Milestone {
   distributed,   ///< the device has what the terminal sends it
@@ -196,6 +206,10 @@ class Fabric {
   /// the size that they are sent. Delivery::from(devices()) is what arrived.
   Pending scatter(std::span<const Payload> payloads, std::span<std::byte> into);
   Delivery wait(Pending pending);
+  /// Of the all-gather that was waited for last, in this iteration or an earlier one.
+  const TransferReport& last_transfer() const { return last_transfer_; }
+  /// The first link setting.
+  const Link& link() const { return options_.links.front(); }
 
   /// Whether the link drops packets (Loss::drops), the same for all link settings.
   bool drops_packets() const { return options_.links.front().loss.drops(); }
@@ -259,6 +273,8 @@ class Fabric {
   virtual void on_wait(int slot) = 0;
   virtual void on_mark(Milestone milestone) = 0;
   virtual void on_end(DeviceIteration& result) = 0;
+  /// TransferReport::duration_s of the slot that on_wait() was called for last.
+  virtual double transfer_s(const Slot& slot) const = 0;
   /// Compute time of this iteration so far.
   virtual double compute_s() const = 0;
 
@@ -295,6 +311,7 @@ class Fabric {
   void list_messages(Slot& slot);
   void list_arrivals(Slot& slot);
   bool receives(const Slot& slot) const;
+  void report_transfer(const Slot& slot);
   void check_scattered(const Slot& slot) const;
   void scatter_bytes(Slot& slot);
   void send_and_receive_bytes(Slot& slot);
@@ -304,6 +321,7 @@ class Fabric {
   int layer_ = 0;
   std::int64_t started_ = 0, waited_ = 0;
   LossCounts losses_;
+  TransferReport last_transfer_;
   std::vector<double> windows_s_;
   std::vector<std::byte> packed_;  // what the terminal scatters, in device order
   std::map<std::string, std::int64_t> mpi_calls_at_begin_;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "thinwire/fabric/fabric.hpp"
+#include "thinwire/harness/chosen_levels.hpp"
 
 namespace thinwire::harness {
 
@@ -16,6 +17,7 @@ struct DeviceReport {
   std::int64_t resident_bytes = 0;              ///< private memory of the process
   std::int64_t own_weights_bytes = 0;           ///< in the node's memory, packed for this device
   double setup_s = 0;
+  FramesByBits frames{};  ///< of all iterations, where a controller chooses levels
 };
 
 std::vector<std::byte> pack(const DeviceReport& report);

@@ -6,7 +6,9 @@
 
 #include "thinwire/base/operations.hpp"
 #include "thinwire/eval/sample.hpp"
+#include "thinwire/fabric/fabric.hpp"
 #include "thinwire/fabric/watchdog.hpp"
+#include "thinwire/harness/chosen_levels.hpp"
 #include "thinwire/harness/eval_formation.hpp"
 #include "thinwire/harness/run_device.hpp"
 #include "thinwire/tensor/matrix.hpp"
@@ -18,6 +20,7 @@ struct DeviceCounts {
   Operations operations;
   std::int64_t payload_bits = 0, header_bits = 0, padding_bits = 0, wire_bytes = 0;
   fabric::LossCounts losses = {};
+  FramesByBits frames{};  ///< where a controller chooses levels
 
   DeviceCounts& operator+=(const DeviceCounts& other);
   bool operator==(const DeviceCounts&) const = default;
@@ -44,9 +47,9 @@ struct SequenceTask {
   std::uint64_t number = 0;  ///< which inference of the data set it is
 };
 /// This device's pass of several sequences, within an iteration of its fabric: puts what it has of
-/// each into its place.
+/// each into its place. `frames` counts what is published.
 void run_tasks(strategy::Strategy& strategy, fabric::Fabric& fabric,
-               std::span<const SequenceTask> tasks);
+               std::span<const SequenceTask> tasks, FrameCounter* frames = nullptr);
 
 struct EvaluatedSample {
   Index number = 0;  ///< in the data file
@@ -71,6 +74,8 @@ struct ReplicaWork {
   std::function<void(const EvaluatedSample&)> on_sample;
   /// What the devices [P] did for one sample that is alone, or for several together.
   std::function<void(std::span<const DeviceCounts>, bool is_alone)> on_counts;
+  /// Modelled times [P][link] of what on_counts tells; needed for timed evaluations alone.
+  std::function<void(std::span<const std::vector<fabric::LinkTimes>>)> on_times = {};
 };
 
 /// Plays all devices of a point as threads of this process, which take turns. Strategies are made

@@ -10,6 +10,7 @@
 #include "thinwire/base/operations.hpp"
 #include "thinwire/cost/workload.hpp"
 #include "thinwire/fabric/fabric.hpp"
+#include "thinwire/harness/chosen_levels.hpp"
 #include "thinwire/harness/codebook_choice.hpp"
 #include "thinwire/harness/index_coding_bounds.hpp"
 #include "thinwire/harness/run_spec.hpp"
@@ -63,11 +64,15 @@ struct Result {
   std::optional<CodebookChoice> codebook;     ///< of strategies that have one
   std::optional<Calibration> calibration;     ///< measured
 
-  /// Of all samples of a data set together; nothing: compared for the iteration below.
+  /// Of all samples of a data set together, or where a formula gives bounds alone; nothing:
+  /// compared for the iteration below.
   std::optional<bool> counted_equals_predicted;
   std::string data_fingerprint;
 
-  // Counted in one iteration; empty in predicted records.
+  FramesByBits frames{};  ///< all devices', where a controller chooses levels
+
+  // Counted in one iteration; empty in predicted records. Where a controller chooses levels, the
+  // first iteration's.
   std::vector<Operations> operations;    ///< [P]
   std::vector<fabric::Traffic> traffic;  ///< [P]
   std::vector<std::int64_t> link_bits;   ///< [link]

@@ -9,6 +9,7 @@
 #include "thinwire/fabric/fabric.hpp"
 #include "thinwire/fabric/watchdog.hpp"
 #include "thinwire/harness/capture.hpp"
+#include "thinwire/harness/chosen_levels.hpp"
 #include "thinwire/harness/device_report.hpp"
 #include "thinwire/harness/placement.hpp"
 #include "thinwire/harness/point.hpp"
@@ -64,6 +65,7 @@ class DeviceRun {
   TrackingResource workspace_{&room_};
   std::unique_ptr<strategy::Strategy> strategy_;
   std::unique_ptr<fabric::Fabric> fabric_;
+  std::optional<FrameCounter> frames_;  ///< where a controller chooses levels
   std::vector<Placement> placements_;
   std::optional<ops::ThreadBinding> binding_;
 };

@@ -56,11 +56,13 @@ struct RunSpec {
   /// where index_coding is fixed.
   std::vector<double> expected_index_bits;
   strategy::ClassToken class_token = strategy::ClassToken::partitioned;  ///< astra
-  std::string codebook;                   ///< file, or "random"; empty: random
-  std::optional<Index> codewords;         ///< K of random codebooks
-  std::optional<int> level;               ///< of the hierarchy, 0 the coarsest; else the finest
-  bool is_level_auto = false;             ///< level=auto, until it is resolved
-  std::optional<Index> active_codewords;  ///< K_m, another name of a level
+  std::string codebook;            ///< file, or "random"; empty: random
+  std::optional<Index> codewords;  ///< K of random codebooks
+  std::optional<int> level;        ///< of the hierarchy, 0 the coarsest; else the finest
+  bool is_level_auto = false;      ///< level=auto, until it is resolved
+  /// Who chooses a level for every frame (level=adaptive, probing), with no `level` then.
+  strategy::LevelControl level_control = strategy::LevelControl::fixed;
+  std::optional<Index> active_codewords;              ///< K_m, another name of a level
   compress::Buffers buffers = compress::Buffers::kv;  ///< trace-b, trace-2a
   std::optional<bool> overlap;                        ///< nothing: as the strategy's paper
   int micro_batches = 1;                              ///< M, pipeline
@@ -110,6 +112,11 @@ struct RunSpec {
   /// What devices draw, one a device; empty when no power of computing is given.
   std::vector<cost::Powers> powers_per_device() const;
 
+  /// What is sent depends on the link, so that each link setting takes an execution of its own.
+  bool depends_on_link() const { return level_control != strategy::LevelControl::fixed; }
+  /// An evaluation of a data set models time as well: what is sent depends on the link, or its rate
+  /// follows a trace. Samples are then one stream, one a time, in the order of the file.
+  bool has_timed_evaluation() const { return depends_on_link() || !rate_trace.empty(); }
   bool has_terminal() const { return io == strategy::Io::terminal; }
   /// MPI ranks that it takes: the devices, and the terminal.
   int ranks() const { return devices + (has_terminal() ? 1 : 0); }

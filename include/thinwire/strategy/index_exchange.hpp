@@ -1,11 +1,13 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "thinwire/compress/codebook_set.hpp"
 #include "thinwire/compress/coded_frame.hpp"
 #include "thinwire/compress/index_frame.hpp"
 #include "thinwire/strategy/exchange.hpp"
+#include "thinwire/strategy/exchange_levels.hpp"
 #include "thinwire/strategy/lost_rows.hpp"
 #include "thinwire/strategy/token_columns.hpp"
 
@@ -35,7 +37,8 @@ class IndexExchange : public Exchange {
   RowLosses losses() const final { return {lost_.rows(), lost_.count()}; }
 
  protected:
-  /// level: of the codebooks' hierarchy   format: of the frames, for that level's codewords
+  /// level: of the codebooks' hierarchy; where options.level_control chooses them, the finest
+  /// format: of the frames, for that level's codewords
   IndexExchange(const model::Model& model, const DeviceRole& role, const StrategyOptions& options,
                 int level, compress::FrameFormat format, std::span<const Layout> layouts);
 
@@ -76,6 +79,7 @@ class IndexExchange : public Exchange {
                                      Index rows) const;
   compress::KnownIndices known(Matrix<std::int32_t>& kept, Index exchange, Index first_row,
                                Index rows) const;
+  void choose_level(Index exchange, Index rows, const fabric::Fabric& fabric);
   fabric::Payload pack(Index exchange, std::span<const std::int32_t> indices);
   void unpack_frames(Index exchange, const fabric::Delivery& arrived);
   void note_losses(Index exchange, const fabric::Delivery& arrived);
@@ -85,8 +89,10 @@ class IndexExchange : public Exchange {
 
   const model::Model& model_;
   const compress::CodebookSet& codebooks_;
-  int level_;
-  compress::FrameFormat format_;
+  const compress::FrameFormat most_;      ///< of its frames
+  int level_;                             ///< of the own frame
+  compress::FrameFormat format_;          ///< of the own frame
+  std::optional<ExchangeLevels> levels_;  ///< who chooses level_ and format_, if anybody
   compress::IndexCoding coding_;
   bool has_terminal_;
   Index exchange_ = 0;  ///< that was decoded last

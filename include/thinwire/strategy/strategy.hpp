@@ -15,6 +15,7 @@
 #include "thinwire/compress/segments.hpp"
 #include "thinwire/fabric/fabric.hpp"
 #include "thinwire/model/model.hpp"
+#include "thinwire/strategy/level_controller.hpp"
 
 namespace thinwire::strategy {
 
@@ -52,6 +53,8 @@ struct StrategyOptions {
   std::optional<bool> overlap;
   const compress::CodebookSet* codebooks = nullptr;  ///< astra and trace; outlives the strategy
   int level = -1;  ///< of the hierarchy, 0 the coarsest; -1: finest
+  /// trace: who chooses the level; level stays -1 where somebody does.
+  LevelControl level_control = LevelControl::fixed;
   compress::IndexBits index_bits = compress::IndexBits::wide;  ///< astra
   /// astra and trace; needs codebooks with tables of indices unless it is fixed.
   compress::IndexCoding index_coding = compress::IndexCoding::fixed;
