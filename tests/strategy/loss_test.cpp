@@ -171,6 +171,17 @@ TEST_P(Lossy, PaddingIsNotLookedAtWhereThereIsAnythingElse) {
   }
 }
 
+TEST_P(Lossy, ReadsNothingOfCodedRowsEither) {
+  for (const OnLoss policy : kPolicies) {
+    const PassResult lossy =
+        run_pass(model_, "voltage", 3, {.payload = compress::RowFormat::int8, .on_loss = policy},
+                 input_, 0, dropping(kOften, policy));
+
+    EXPECT_TRUE(is_finite(lossy.hidden.back().view()));
+    EXPECT_GT(lossy.iterations[0].losses.lost_rows, 0);
+  }
+}
+
 TEST_P(Lossy, NeedsCodewordsToReuseThem) {
   const CodebookSet buffered =
       test::make_random_codebooks(model_, test::codebook_use("trace-b"), 5);
