@@ -14,8 +14,8 @@ LINKS = [
     {"rate": "100Mbps", "latency": "2ms"},
     {"rate": "10Mbps", "topology": "broadcast,shared"},
     {"rate": "5Mbps:2Mbps", "overhead": "tcp"},
-    {"rate-trace": str(REPOSITORY / "experiments" / "traces" / "lte.csv")},
 ]
+TRACED = {"rate-trace": str(REPOSITORY / "experiments" / "traces" / "lte.csv")}
 WORK = {
     "voltage": {"strategy": "voltage"},
     "overlap": {"strategy": "prism", "segments": 2, "overlap": "on"},
@@ -46,18 +46,19 @@ def compute_samples(record):
 def test_a_point_shows_what_its_own_execution_shows(
     work, thinwire, vit_tiny, write_document, schema
 ):
-    document = write_document(sweep_of(vit_tiny, [{**work, **link} for link in LINKS]))
+    links = [*LINKS, TRACED]
+    document = write_document(sweep_of(vit_tiny, [{**work, **link} for link in links]))
     together = thinwire.records("sweep", document)
     (thinwire.folder / "result.jsonl").unlink()
 
-    assert len(together) == len(LINKS)
-    for record, link in zip(together, LINKS):
+    assert len(together) == len(links)
+    for record, link in zip(together, links):
         options = flags({"model": vit_tiny, **FAST, **work, **link})
         (alone,) = thinwire.records("run", *options)
         (thinwire.folder / "result.jsonl").unlink()
         jsonschema.Draft202012Validator(schema).validate(record)
         shared = record["time"].pop("shared_execution")
-        assert shared == {"points": len(LINKS), "first_id": together[0]["id"]}
+        assert shared == {"points": len(links), "first_id": together[0]["id"]}
         assert "shared_execution" not in alone["time"]
         for own in (record, alone):
             own["time"].pop("setup_s")
