@@ -212,7 +212,7 @@ void VirtualFabric::on_end(DeviceIteration& result) {
     result.links.push_back(
         {clock.compute_s(), clock.wait_s(), clock.hidden_s(), unlimited.wait_s(), milestone_s});
     result.link_bits.push_back(link.link_bits());
-    result.repeated_packets.push_back(link.repeated_packets());
+    if (link.link().loss.repeats()) result.repeated_packets.push_back(link.repeated_packets());
   }
 }
 

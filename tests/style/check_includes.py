@@ -15,6 +15,7 @@ FORMULA_HEADERS = {
     "compress/row_format.hpp",
     "compress/segments.hpp",
     "fabric/link.hpp",
+    "fabric/loss.hpp",
     "fabric/rate_trace.hpp",
     "fabric/link_model.hpp",
     "fabric/device_clock.hpp",

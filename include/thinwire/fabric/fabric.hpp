@@ -148,7 +148,7 @@ struct DeviceIteration {
   std::vector<double> windows_s;
   double wall_s = 0;      ///< from the common start to this device's end
   double eviction_s = 0;  ///< of that, spent on evicting caches (cold_weights)
-  /// Packets that were sent again on the whole link, one a setting; virtual clocks.
+  /// Packets that were sent again on the whole link, one a setting; empty where none is.
   std::vector<std::int64_t> repeated_packets = {};
   LossCounts losses = {};
 };
