@@ -38,13 +38,14 @@ Index remote_sent_rows(const Layout& layout) {
 
 HalfrateExchange::HalfrateExchange(const model::Model& model, const strategy::DeviceRole& role,
                                    std::span<const Layout> layouts)
-    : RowExchange(model, role, most(layouts, all_sent_rows), most(layouts, remote_sent_rows)),
+    : RowExchange(
+          model, role, compress::RowFormat::fp32,
+          {.received = most(layouts, all_sent_rows), .remote = most(layouts, remote_sent_rows)}),
       sent_(most(layouts, own_sent_rows), model.config().hidden, role.memory),
       log_counts_(1, most(layouts, all_sent_rows), role.memory),
       last_(1, most(layouts, all_sent_rows), role.memory) {}
 
 void HalfrateExchange::on_begin(const Layout& layout, const model::ModelInput& input) {
-  layout_ = &layout;
   rows_ = 0;
   for (int device = 0; device < layout.devices(); ++device) {
     if (device == layout.device) local_ = {rows_, published_rows(device)};
@@ -61,7 +62,7 @@ void HalfrateExchange::on_begin(const Layout& layout, const model::ModelInput& i
 }
 
 Index HalfrateExchange::published_rows(int device) const {
-  return sent_rows(layout_->slices[static_cast<std::size_t>(device)].size);
+  return sent_rows(layout().slices[static_cast<std::size_t>(device)].size);
 }
 
 fabric::Payload HalfrateExchange::encode(Index exchange, MatrixView<const float> rows,

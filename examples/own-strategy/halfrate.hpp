@@ -31,7 +31,6 @@ class HalfrateExchange final : public thinwire::strategy::RowExchange {
   thinwire::Index published_rows(int device) const override;
   Columns columns() override;
 
-  const thinwire::strategy::Layout* layout_ = nullptr;
   thinwire::Matrix<float> sent_;  ///< [sent rows, hidden] of this device
   // Of all devices' rows, in device order:
   thinwire::Matrix<float> log_counts_;   ///< [1, rows]: how many tokens a row stands for

@@ -1,6 +1,7 @@
 #include "thinwire/harness/eval_replica.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -31,7 +32,7 @@ struct Desk {
 };
 
 /// Puts a device's rows of every hidden state in their places, where there are such, and adds up
-/// what is published; devices take turns. Passes on what it hears of frames.
+/// what is published. Passes on what it hears of frames.
 class PassObserver final : public strategy::Observer {
  public:
   PassObserver(SequenceOutputs& outputs, FrameCounter* frames)
@@ -43,9 +44,8 @@ class PassObserver final : public strategy::Observer {
         outputs_.hidden.at(static_cast<std::size_t>(index)).view().rows(rows.begin, rows.size));
   }
   void on_published(Index exchange, std::span<const std::byte> payload) override {
-    const auto number = static_cast<std::size_t>(exchange);
-    outputs_.published_bits.resize(std::max(outputs_.published_bits.size(), number + 1));
-    outputs_.published_bits[number] += 8 * std::ssize(payload);
+    std::atomic_ref bits(outputs_.published_bits.at(static_cast<std::size_t>(exchange)));
+    bits += 8 * std::ssize(payload);  // where time is modelled, devices do not take turns
     if (frames_ != nullptr) frames_->on_published(exchange, payload);
   }
 
@@ -251,6 +251,7 @@ std::vector<SequenceOutputs> make_room(const eval::Sample& sample, const model::
     const Index rows = config.head == model::HeadKind::language_model ? tokens : 1;
     SequenceOutputs& room = outputs.emplace_back();
     room.values = Matrix<float>(rows, strategy::answer_width(config));
+    room.published_bits.assign(static_cast<std::size_t>(config.layers), 0);
     for (Index i = 0; wants_hidden && i <= config.layers; ++i)
       room.hidden.emplace_back(tokens, config.hidden);
   }

@@ -130,7 +130,7 @@ class Share {
     for (Index exchange = 0; exchange < point_.config.layers; ++exchange) {
       std::int64_t bits = 0;
       for (const SequenceOutputs& sequence : sequences)
-        if (use.codes(exchange) && exchange < std::ssize(sequence.published_bits))
+        if (use.codes(exchange))
           bits += sequence.published_bits[static_cast<std::size_t>(exchange)];
       frame_bits.push_back(static_cast<double>(bits));
     }

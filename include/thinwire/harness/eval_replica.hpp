@@ -31,7 +31,7 @@ struct DeviceCounts {
 struct SequenceOutputs {
   Matrix<float> values;               ///< logits [1, labels] or [N, vocabulary], embedding [1, D]
   std::vector<Matrix<float>> hidden;  ///< layers + 1 of [N, D] when asked for, else none
-  /// Of all devices' payloads, an exchange each; none unless the strategy splits the tokens.
+  /// [layers] of all devices' payloads, an exchange each; 0 unless the strategy splits the tokens.
   std::vector<std::int64_t> published_bits;
 };
 

@@ -7,10 +7,10 @@ namespace thinwire::strategy {
 
 /// The methods that publish block outputs as rows from which a receiver projects K and V itself:
 /// voltage (the rows), prism (their means). In another format than fp32 the peers' rows are read
-/// back before K and V are projected from them; a device's own are never coded for itself.
-/// voltage (the rows), prism (their means). Of a row that a lossy link has cut a packet out of
-/// nothing is used: attention does not see it (OnLoss::skip, and where there is no earlier one), or
-/// the row that stood there in the exchange before is taken for it (OnLoss::reuse).
+/// back before K and V are projected from them; a device's own are never coded for itself. Of a row
+/// that a lossy link has cut a packet out of nothing is used: attention does not see it
+/// (OnLoss::skip, and where there is no earlier one), or the row that stood there in the exchange
+/// before is taken for it (OnLoss::reuse).
 class RowExchange : public Exchange {
  public:
   /// The most rows that any layout needs room for.

@@ -87,7 +87,7 @@ struct Output {
 };
 
 /// Looks into a pass: local hidden states and published payloads. Called outside compute, but
-/// within the device's turn: an observer must not wait for another device.
+/// within the device's turn where the clock has turns: an observer must not wait for another device.
 class Observer {
  public:
   virtual ~Observer() = default;
