@@ -134,6 +134,20 @@ std::size_t code_room(std::int64_t fixed_bytes) {
   return static_cast<std::size_t>(std::max<std::int64_t>(fixed_bytes - 2, 0));
 }
 
+/// Where the tables of an index's group lie; a sole group's are found once a frame.
+class Layouts {
+ public:
+  explicit Layouts(std::span<const IndexTables> tables)
+      : tables_(tables), first_(tables.front().words()) {}
+  TableLayout of(std::size_t group) const {
+    return group == 0 ? first_ : TableLayout(tables_[group].words());
+  }
+
+ private:
+  std::span<const IndexTables> tables_;
+  TableLayout first_;
+};
+
 /// What the frame's coding leaves of what is known.
 IndexContext limit(IndexContext context, IndexCoding coding) {
   if (coding != IndexCoding::cross_layer) context.previous = context.earlier = -1;
@@ -146,10 +160,12 @@ std::size_t encode(std::span<const std::int32_t> indices, const KnownIndices& kn
                    std::span<std::byte> room) {
   RangeEncoder encoder(room);
   SpreadList spread(static_cast<std::size_t>(tables.front().codewords()));
+  const Layouts layouts(tables);
+  std::size_t group = 0;
   for (std::size_t i = 0; i < indices.size() && !encoder.is_full(); ++i) {
-    const IndexTables& group = tables[i % tables.size()];
-    walk(TableLayout(group.words()), limit(context_of(indices, known, i, tables.size()), coding),
-         spread, EncodeSteps{encoder, group.sums(), static_cast<std::uint16_t>(indices[i])});
+    walk(layouts.of(group), limit(context_of(indices, known, i, tables.size()), coding), spread,
+         EncodeSteps{encoder, tables[group].sums(), static_cast<std::uint16_t>(indices[i])});
+    group = group + 1 < tables.size() ? group + 1 : 0;
   }
   return encoder.finish();
 }
@@ -215,14 +231,16 @@ void decode_frame(std::span<const std::byte> frame, const KnownIndices& known,
              frame.size());
   RangeDecoder decoder(frame.subspan(1));
   SpreadList spread(static_cast<std::size_t>(format.codewords));
+  const Layouts layouts(tables);
   bool is_exact = true;
+  std::size_t group = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    const IndexTables& group = tables[i % tables.size()];
-    DecodeSteps steps{decoder, group.sums()};
-    walk(TableLayout(group.words()), limit(context_of(indices, known, i, tables.size()), coding),
+    DecodeSteps steps{decoder, tables[group].sums()};
+    walk(layouts.of(group), limit(context_of(indices, known, i, tables.size()), header.coding),
          spread, steps);
     indices[i] = steps.index;
     is_exact = is_exact && steps.is_exact();
+    group = group + 1 < tables.size() ? group + 1 : 0;
   }
   TW_REQUIRE(is_exact && decoder.is_exact(code_room(most)),
              "the frame of device {} is no code of {} indices", sender, indices.size());

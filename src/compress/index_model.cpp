@@ -8,14 +8,14 @@ constexpr int kQuarters = 4;
 /// Adds to `costs` what `list` says about `indices` beyond what is true of each index anyway.
 void weigh(const TableLayout& tables, const Successors& list, int weight,
            std::span<const std::uint16_t> indices, SpreadList& spread,
-           std::span<std::int16_t> costs) {
-  spread.put(list);
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    const int found = spread.cost(indices[i]);
-    // An index that is not listed comes by way of the escape, and then as often as it does alone.
-    const int evidence = found >= 0 ? found - tables.cost_alone(indices[i]) : list.escape;
-    costs[i] = static_cast<std::int16_t>(costs[i] + weight * evidence);
-  }
+           std::span<std::int32_t> costs) {
+  spread.put(tables, list);
+  // An index that is not listed comes by way of the escape, and then as often as it does alone.
+  const std::int32_t otherwise = list.escape;
+  std::int32_t* const cost = costs.data();
+#pragma omp simd
+  for (std::size_t i = 0; i < indices.size(); ++i)
+    cost[i] += weight * spread.evidence(indices[i], otherwise);
 }
 
 void set_alone(const Successors& list, SuccessorFrequencies& result) {
@@ -29,11 +29,10 @@ void set_alone(const Successors& list, SuccessorFrequencies& result) {
 void set_weighed(const TableLayout& tables, Family family, const IndexContext& context,
                  const Successors& list, SpreadList& spread, SuccessorFrequencies& result) {
   // Costs times four, so that weights stay whole; the escape's is the last.
-  std::array<std::int16_t, kMostSuccessors + 1> quarters;
-  const std::span<std::int16_t> costs(quarters.data(), list.size() + 1);
-  for (std::size_t i = 0; i < list.size(); ++i)
-    costs[i] = static_cast<std::int16_t>(kQuarters * list.cost(i));
-  costs.back() = static_cast<std::int16_t>(kQuarters * list.escape);
+  std::array<std::int32_t, kMostSuccessors + 1> quarters;
+  const std::span<std::int32_t> costs(quarters.data(), list.size() + 1);
+  for (std::size_t i = 0; i < list.size(); ++i) costs[i] = kQuarters * list.cost(i);
+  costs.back() = kQuarters * list.escape;
   for (const Family other : {Family::previous, Family::earlier, Family::neighbour}) {
     const std::int32_t known = base_of(other, context);
     if (other == family || known < 0 || !tables.has(other)) continue;
@@ -41,8 +40,8 @@ void set_weighed(const TableLayout& tables, Family family, const IndexContext& c
       weigh(tables, tables.successors(other, static_cast<std::size_t>(known)), weight, list.indices,
             spread, costs);
   }
-  std::int16_t least = costs.back();
-  for (const std::int16_t cost : costs) least = std::min(least, cost);
+  std::int32_t least = costs.back();
+  for (const std::int32_t cost : costs) least = std::min(least, cost);
   std::uint32_t total = 0;
   for (std::size_t i = 0; i < costs.size(); ++i) {
     const unsigned excess = static_cast<unsigned>(costs[i] - least) / kQuarters;

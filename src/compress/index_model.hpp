@@ -15,30 +15,34 @@ class SpreadList {
  public:
   explicit SpreadList(std::size_t codewords) : codewords_(codewords) { clear(); }
 
-  /// Instead of the list before.
-  void put(const Successors& list) {
+  /// Instead of the list before: what it says of its indices beyond what is true of each anyway.
+  void put(const TableLayout& tables, const Successors& list) {
     if (++list_ == kLists) clear();
-    for (std::size_t i = 0; i < list.size(); ++i)
-      costs_[list.indices[i]] = static_cast<std::uint16_t>(list_ << 8 | list.cost(i));
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const int evidence = list.cost(i) - tables.cost_alone(list.indices[i]);
+      evidence_[list.indices[i]] = list_ * kPlaces + static_cast<std::uint32_t>(evidence + kZero);
+    }
   }
-  /// -1: not listed
-  int cost(std::uint16_t index) const {
-    const int found = costs_[index];
-    return found >> 8 == list_ ? found & 0xFF : -1;
+  /// The index's evidence, `otherwise` where it is not listed.
+  std::int32_t evidence(std::uint16_t index, std::int32_t otherwise) const {
+    const std::uint32_t found = evidence_[index];
+    return found / kPlaces == list_ ? static_cast<std::int32_t>(found % kPlaces) - kZero
+                                    : otherwise;
   }
 
  private:
-  static constexpr int kLists = 256;
+  static constexpr std::uint32_t kLists = 1 << 16, kPlaces = 1 << 16;
+  static constexpr std::int32_t kZero = 1 << 15;  ///< added, so that evidence is not negative
 
   /// Forgets all lists: theirs is none of the numbers from 1 on.
   void clear() {
-    std::fill_n(costs_.begin(), codewords_, 0);
+    std::fill_n(evidence_.begin(), codewords_, 0);
     list_ = 1;
   }
 
   std::size_t codewords_;
-  int list_ = 1;
-  std::array<std::uint16_t, 65536> costs_;  // the list's number, then the cost
+  std::uint32_t list_ = 1;
+  std::array<std::uint32_t, 65536> evidence_;  // the list's number, then the evidence
 };
 
 /// The frequencies of a context's successors, in order, and of "none of them" behind the last.
