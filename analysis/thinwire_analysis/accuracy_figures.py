@@ -174,13 +174,18 @@ def _curve(axis, curve, over, colour, line, marker, label):
     )  # fmt: skip
 
 
-def _finish(axis, task, label):
+def draw_single(axis, task):
+    """The single device's score as a dashed line, where it is known."""
     alone = single_value(task)
     if np.isfinite(alone):
         axis.axhline(
             factor(task.metric) * alone, color=palette.SINGLE, linestyle="--", linewidth=1.2,
             label="single device",
         )  # fmt: skip
+
+
+def _finish(axis, task, label):
+    draw_single(axis, task)
     rows = task.grid()
     samples = int(rows.samples.min()) if len(rows) else 0
     axis.set_title(f"{task.name}, {samples} samples", fontsize=10)

@@ -1,10 +1,15 @@
 """Score against bits and against time: what coded indices and reduced payloads add to the front."""
 
-import numpy as np
 import pandas as pd
 
 from thinwire_analysis import palette
-from thinwire_analysis.accuracy_figures import COUNT_MARKERS, NOT_FASTER, PANEL, pareto
+from thinwire_analysis.accuracy_figures import (
+    COUNT_MARKERS,
+    NOT_FASTER,
+    PANEL,
+    draw_single,
+    pareto,
+)
 from thinwire_analysis.accuracy_format import bits_text, factor, metric_name, value_text
 from thinwire_analysis.accuracy_frame import is_rising
 from thinwire_analysis.accuracy_tables import single_value
@@ -125,12 +130,7 @@ def draw_fronts(tasks, cost, title, sheet):
 
 
 def _finish(axis, task, rows, label):
-    alone = single_value(task)
-    if np.isfinite(alone):
-        axis.axhline(
-            factor(task.metric) * alone, color=palette.SINGLE, linestyle="--", linewidth=1.2,
-            label="single device",
-        )  # fmt: skip
+    draw_single(axis, task)
     for strategy in rows.strategy.unique():
         axis.plot(
             [], [], color=palette.colour(strategy), marker="o", linestyle="none", label=strategy
