@@ -185,8 +185,8 @@ study_shared() {
   task cifar10 "$models/vit-cifar10" "$sets/cifar10_calib.safetensors" "$(calibrating 768)" \
     "$sets/cifar10_test.safetensors" "$(range 0 1000)" "" 512
   everything
-  task sts "$models/minilm-l6" "$sets/sts_packed.safetensors" "$(calibrating 1000)" \
-    "$sets/sts_packed.safetensors" "$(range 1000 320)" 14 512 1024
+  task sts "$models/minilm-l6" "$sets/sts_packed.safetensors" "$(calibrating 2500)" \
+    "$sets/sts_packed.safetensors" "$(range 2500 500)" 14 512 1024
   everything
   task shakespeare "$models/gpt2-shakespeare" "$sets/shakespeare.safetensors" \
     "$(calibrating 128)" "$sets/shakespeare.safetensors" "$(range 0 60)" 256 512
