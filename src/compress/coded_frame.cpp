@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 
 #include "index_model.hpp"
 #include "range_coder.hpp"
@@ -51,13 +52,12 @@ void check(std::span<const std::int32_t> indices, const KnownIndices& known,
 /// One index after the other, encoder and decoder alike: the successors of what is known best, then
 /// those of the neighbour, then all indices alone. A step is skipped where there is no such list.
 template <class Steps>
-void walk(const TableLayout& tables, const IndexContext& context, SpreadList& spread,
-          Steps&& steps) {
+void walk(const TableLayout& tables, const IndexContext& context, Steps&& steps) {
   SuccessorFrequencies successors;
-  if (find_successors(tables, Family::previous, context, true, spread, successors) &&
+  if (find_successors(tables, Family::previous, context, true, successors) &&
       steps.is_successor(successors))
     return;
-  if (find_successors(tables, Family::neighbour, context, false, spread, successors) &&
+  if (find_successors(tables, Family::neighbour, context, false, successors) &&
       steps.is_successor(successors))
     return;
   steps.alone();
@@ -69,19 +69,15 @@ struct EncodeSteps {
   std::uint16_t index;
 
   bool is_successor(const SuccessorFrequencies& successors) {
-    // Without a branch a successor: where the index stands is anybody's guess.
-    std::size_t place = 0;
+    std::uint16_t place = kLanes;
+#pragma omp simd reduction(min : place)
+    for (std::uint16_t i = 0; i < kLanes; ++i)
+      place = successors.lanes[i] == index ? std::min(place, i) : place;
+    const bool is_listed = place < successors.size();
+    if (!is_listed) place = static_cast<std::uint16_t>(successors.size());
     std::uint32_t first = 0;
-    for (std::size_t i = 0; i < successors.size(); ++i) {
-      const bool is_below = successors.indices[i] < index;
-      place += is_below ? 1 : 0;
-      first += is_below ? successors.frequencies[i] : 0;
-    }
-    const bool is_listed = place < successors.size() && successors.indices[place] == index;
-    if (!is_listed) {
-      place = successors.size();
-      first = successors.total - successors.frequencies[place];
-    }
+#pragma omp simd reduction(+ : first)
+    for (std::uint16_t i = 0; i < kLanes; ++i) first += i < place ? successors.frequencies[i] : 0;
     encoder.encode(first, successors.frequencies[place], successors.total);
     return is_listed;
   }
@@ -124,7 +120,7 @@ struct DecodeSteps {
   /// No encoder escapes from a list that the index is in.
   bool is_exact() const {
     return std::ranges::none_of(std::span(escaped).first(escapes), [&](const auto& list) {
-      return std::ranges::binary_search(list, index);
+      return std::ranges::find(list, index) != list.end();
     });
   }
 };
@@ -139,13 +135,15 @@ class Layouts {
  public:
   explicit Layouts(std::span<const IndexTables> tables)
       : tables_(tables), first_(tables.front().words()) {}
-  TableLayout of(std::size_t group) const {
-    return group == 0 ? first_ : TableLayout(tables_[group].words());
+  /// Until the next call.
+  const TableLayout& of(std::size_t group) {
+    return group == 0 ? first_ : other_.emplace(tables_[group].words());
   }
 
  private:
   std::span<const IndexTables> tables_;
   TableLayout first_;
+  std::optional<TableLayout> other_;
 };
 
 /// What the frame's coding leaves of what is known.
@@ -159,11 +157,10 @@ std::size_t encode(std::span<const std::int32_t> indices, const KnownIndices& kn
                    std::span<const IndexTables> tables, IndexCoding coding,
                    std::span<std::byte> room) {
   RangeEncoder encoder(room);
-  SpreadList spread(static_cast<std::size_t>(tables.front().codewords()));
-  const Layouts layouts(tables);
+  Layouts layouts(tables);
   std::size_t group = 0;
   for (std::size_t i = 0; i < indices.size() && !encoder.is_full(); ++i) {
-    walk(layouts.of(group), limit(context_of(indices, known, i, tables.size()), coding), spread,
+    walk(layouts.of(group), limit(context_of(indices, known, i, tables.size()), coding),
          EncodeSteps{encoder, tables[group].sums(), static_cast<std::uint16_t>(indices[i])});
     group = group + 1 < tables.size() ? group + 1 : 0;
   }
@@ -230,14 +227,13 @@ void decode_frame(std::span<const std::byte> frame, const KnownIndices& known,
              "the coded frame of device {} has {} bytes, no fewer than a fixed one", sender,
              frame.size());
   RangeDecoder decoder(frame.subspan(1));
-  SpreadList spread(static_cast<std::size_t>(format.codewords));
-  const Layouts layouts(tables);
+  Layouts layouts(tables);
   bool is_exact = true;
   std::size_t group = 0;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     DecodeSteps steps{decoder, tables[group].sums()};
     walk(layouts.of(group), limit(context_of(indices, known, i, tables.size()), header.coding),
-         spread, steps);
+         steps);
     indices[i] = steps.index;
     is_exact = is_exact && steps.is_exact();
     group = group + 1 < tables.size() ? group + 1 : 0;

@@ -31,6 +31,7 @@ ContextCounts::ContextCounts(std::span<const IndexStatistics::Entry> entries, Fa
                              std::int32_t least)
     : least_(least), ends_(1) {
   const std::vector<Triple> triples = triples_of(entries, family);
+  const std::size_t most = family == Family::earlier ? kMostEvidence : kMostSuccessors;
   if (!triples.empty()) totals_.resize(static_cast<std::size_t>(triples.back().context) + 1);
   auto next = triples.begin();
   for (std::size_t context = 0; context < totals_.size(); ++context) {
@@ -42,11 +43,10 @@ ContextCounts::ContextCounts(std::span<const IndexStatistics::Entry> entries, Fa
       ++totals.distinct;
       if (lists(count)) list.push_back({static_cast<std::uint16_t>(next->index), count});
     }
-    if (list.size() > kMostSuccessors) {
-      std::ranges::stable_sort(list, std::ranges::greater(), &Successor::count);
-      list.resize(kMostSuccessors);
-      std::ranges::sort(list, {}, &Successor::index);
-    }
+    std::ranges::stable_sort(list, std::ranges::greater(), &Successor::count);
+    if (list.size() > most) list.resize(most);
+    for (std::size_t i = 0; i < list.size(); ++i) list[i].is_evidence = i < kMostEvidence;
+    std::ranges::sort(list, {}, &Successor::index);
     for (const Successor& successor : list) totals.listed += successor.count;
     successors_.insert(successors_.end(), list.begin(), list.end());
     ends_.push_back(successors_.size());

@@ -38,6 +38,7 @@ class ContextCounts {
   struct Successor {
     std::uint16_t index = 0;
     std::int32_t count = 0;
+    bool is_evidence = false;  ///< one of the kMostEvidence most frequent
   };
 
   /// least: how often an index has to follow a context to be listed
@@ -45,14 +46,16 @@ class ContextCounts {
 
   /// Up to the last one that has successors.
   std::size_t contexts() const { return totals_.size(); }
-  /// Ascending by index, at most kMostSuccessors: of more, the most frequent.
+  /// Ascending by index, at most kMostSuccessors (of `earlier`, which no index is coded by alone,
+  /// kMostEvidence): of more, the most frequent.
   std::span<const Successor> successors(std::size_t context) const {
     return std::span(successors_).subspan(ends_[context], ends_[context + 1] - ends_[context]);
   }
-  std::int32_t count(std::size_t context, std::uint16_t index) const {
+  /// All zero if it is not listed.
+  Successor successor(std::size_t context, std::uint16_t index) const {
     const auto list = successors(context);
     const auto found = std::ranges::lower_bound(list, index, {}, &Successor::index);
-    return found != list.end() && found->index == index ? found->count : 0;
+    return found != list.end() && found->index == index ? *found : Successor{};
   }
   std::size_t size() const { return successors_.size(); }
 

@@ -37,7 +37,8 @@ class LeftOut {
     const std::int32_t context = base_of(family, entry.context);
     if (context < 0) return;
     context_ = static_cast<std::size_t>(context);
-    const std::int32_t own = family_.count(context_, static_cast<std::uint16_t>(entry.index));
+    const std::int32_t own =
+        family_.successor(context_, static_cast<std::uint16_t>(entry.index)).count;
     shares_ = family_.shares(context_, own);
     const bool drops_out = own > 0 && !family_.lists(own - 1);
     is_known_ = family_.successors(context_).size() > (drops_out ? 1U : 0U);
@@ -54,7 +55,8 @@ class LeftOut {
   }
   /// log2 of how much likelier the context makes the index.
   double evidence(std::uint16_t index) const {
-    const double p = probability(index, family_.count(context_, index));
+    const ContextCounts::Successor successor = family_.successor(context_, index);
+    const double p = successor.is_evidence ? probability(index, successor.count) : 0;
     return p > 0 ? std::log2(p / counts_.alone.probability(index)) : std::log2(shares_.escape);
   }
   auto successors() const { return family_.successors(context_); }
@@ -75,10 +77,12 @@ double alone_bits(const Counts& counts, const IndexStatistics::Entry& entry, boo
   const LeftOut list(counts, Family::neighbour, entry);
   if (!has_neighbour || !list.is_known()) return bits;
   double total = list.escape();
-  for (const auto& [other, count] : list.successors()) total += list.probability(other, count);
+  for (const ContextCounts::Successor& other : list.successors())
+    total += list.probability(other.index, other.count);
   const double own = list.probability(
-      index,
-      counts.of(Family::neighbour).count(static_cast<std::size_t>(entry.context.neighbour), index));
+      index, counts.of(Family::neighbour)
+                 .successor(static_cast<std::size_t>(entry.context.neighbour), index)
+                 .count);
   return own > 0 ? std::log2(total / own) : bits + std::log2(total / list.escape());
 }
 
@@ -117,7 +121,7 @@ Judged judge(const Counts& counts, const IndexStatistics::Entry& entry, bool has
   const LeftOut neighbour(counts, Family::neighbour, entry);
   if (!base.is_known()) return judged;
   judged.escape = base.escape();
-  for (const auto& [index, count] : base.successors()) {
+  for (const auto& [index, count, is_evidence] : base.successors()) {
     const double probability = base.probability(index, count);
     if (probability <= 0) continue;
     judged.candidates.push_back({probability, earlier.is_known() ? earlier.evidence(index) : 0,
@@ -249,20 +253,29 @@ void write_header(WordWriter& writer, const IndexStatistics& statistics, const C
   }
 }
 
+/// The most frequent ones first: a decoder soon finds them.
+std::vector<ContextCounts::Successor> in_order(std::span<const ContextCounts::Successor> list) {
+  std::vector<ContextCounts::Successor> ordered(list.begin(), list.end());
+  std::ranges::stable_sort(ordered, std::ranges::greater(), &ContextCounts::Successor::count);
+  return ordered;
+}
+
 void write_family(WordWriter& writer, const ContextCounts& family, const AloneCounts& alone) {
   std::vector<int> escapes, costs;
-  std::size_t end = 0;
+  std::vector<std::uint16_t> indices;
   writer.wide(0);
   for (std::size_t context = 0; context < family.contexts(); ++context) {
-    writer.wide(end += family.successors(context).size());
     const ContextCounts::Shares shares = family.shares(context);
     escapes.push_back(cost_of(shares.escape));
-    for (const auto& [index, count] : family.successors(context))
-      costs.push_back(cost_of(count / shares.counted + shares.escape * alone.probability(index)));
+    for (const ContextCounts::Successor& successor : in_order(family.successors(context))) {
+      indices.push_back(successor.index);
+      costs.push_back(cost_of(successor.count / shares.counted +
+                              shares.escape * alone.probability(successor.index)));
+    }
+    writer.wide(indices.size());
   }
   writer.bytes(escapes);
-  for (std::size_t context = 0; context < family.contexts(); ++context)
-    for (const auto& [index, count] : family.successors(context)) writer.word(index);
+  for (const std::uint16_t index : indices) writer.word(index);
   writer.bytes(costs);
 }
 

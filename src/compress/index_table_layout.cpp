@@ -1,6 +1,6 @@
 #include "index_table_layout.hpp"
 
-#include <functional>
+#include <vector>
 
 #include "thinwire/base/error.hpp"
 
@@ -48,10 +48,12 @@ void TableLayout::check(const Part& part) const {
                "context {} has successors {} to {} of {}", context, first, end, part.count);
     TW_REQUIRE(byte_of(words_.subspan(part.escapes()), context) <= kMostCost,
                "context {} has an escape of more than {}", context, kMostCost);
-    const auto indices = words_.subspan(part.indices() + first, end - first);
-    TW_REQUIRE(std::ranges::adjacent_find(indices, std::greater_equal<>()) == indices.end() &&
+    const auto listed = words_.subspan(part.indices() + first, end - first);
+    std::vector<std::uint16_t> indices(listed.begin(), listed.end());
+    std::ranges::sort(indices);
+    TW_REQUIRE(std::ranges::adjacent_find(indices) == indices.end() &&
                    (indices.empty() || indices.back() < codewords_),
-               "the successors of context {} are not {} codewords in ascending order", context,
+               "the successors of context {} are not different ones of {} codewords", context,
                codewords_);
   }
   for (std::size_t i = 0; i < part.count; ++i)

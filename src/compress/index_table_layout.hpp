@@ -35,33 +35,32 @@ constexpr std::uint32_t alone_frequency(int cost) {
   return static_cast<std::uint32_t>(power_of_half(kMostCost + cost));
 }
 
-/// Of successors that cost so much more than the context's cheapest, at least 1.
-constexpr int kMostExcess = 20 * kCostsPerBit;
-constexpr std::array<std::uint32_t, kMostExcess + 1> kExcessFrequencies = [] {
-  std::array<std::uint32_t, kMostExcess + 1> frequencies{};
-  for (int excess = 0; excess <= kMostExcess; ++excess)
-    frequencies[static_cast<std::size_t>(excess)] =
-        static_cast<std::uint32_t>(power_of_half(12 * kCostsPerBit + excess));
-  return frequencies;
-}();
+/// Of them, the first, as many as count as evidence on the successors of another context.
+constexpr std::size_t kMostEvidence = 16;
+
+/// How frequent a successor is whose cost exceeds that of the context's cheapest: 2^14 * 2^-excess,
+/// at least 1.
+constexpr int kMostExcess = 14 * kCostsPerBit;
+constexpr std::uint32_t frequency(int excess) {
+  return static_cast<std::uint32_t>(power_of_half(18 * kCostsPerBit + excess));
+}
 
 /// What a context is: whose index.
 enum class Family : std::size_t { previous, earlier, neighbour };
 constexpr std::size_t kFamilies = 3;
 
-/// The lower byte of a word comes first.
+static_assert(std::endian::native == std::endian::little, "two bytes a word, the lower one first");
 inline int byte_of(std::span<const std::uint16_t> words, std::size_t i) {
-  if constexpr (std::endian::native == std::endian::little)
-    return std::to_integer<int>(std::as_bytes(words)[i]);
-  return (words[i / 2] >> (8 * (i % 2))) & 0xFF;
+  return std::to_integer<int>(std::as_bytes(words)[i]);
 }
 
 /// The successors of one context.
 struct Successors {
-  std::span<const std::uint16_t> indices;  ///< ascending
-  std::span<const std::uint16_t> costs;    ///< of all contexts, two a word
-  std::size_t first = 0;                   ///< where this context's costs begin
-  int escape = 0;                          ///< cost of all other indices together
+  std::span<const std::uint16_t> indices;    ///< the most frequent ones first, each once
+  std::span<const std::uint16_t> following;  ///< the same and all that lies behind them
+  std::span<const std::uint16_t> costs;      ///< of all contexts, two a word
+  std::size_t first = 0;                     ///< where this context's costs begin
+  int escape = 0;                            ///< cost of all other indices together
 
   std::size_t size() const { return indices.size(); }
   int cost(std::size_t i) const { return byte_of(costs, first + i); }
@@ -123,7 +122,9 @@ inline Successors TableLayout::successors(Family family, std::size_t context) co
   if (context >= part.contexts) return {};
   const std::size_t first = wide(part.begin + 2 * context);
   const std::size_t count = wide(part.begin + 2 * (context + 1)) - first;
-  return {.indices = words_.subspan(part.indices() + first, count),
+  const std::span<const std::uint16_t> following = words_.subspan(part.indices() + first);
+  return {.indices = following.first(count),
+          .following = following,
           .costs = words_.subspan(part.costs()),
           .first = first,
           .escape = byte_of(words_.subspan(part.escapes()), context)};
