@@ -12,7 +12,7 @@
 #   --quick     a tenth of the samples, under results/beyond-quick/
 #   --resume    keep the points that an interrupted study has finished
 #   --json DIR  where records, tables, figures and report go
-# Settings: THINWIRE, the program, and DUMP_INDICES, thinwire_dump_indices; else they are built.
+# Settings: THINWIRE, DUMP_INDICES and CODE_FRAMES, the programs; else they are built.
 # Codebooks stay in DIR/<task>/codebooks.
 # Exit status: 0 all checks pass, 1 one fails, 2 bad usage.
 set -euo pipefail
@@ -117,15 +117,18 @@ codings() {
   printf '%s coding: %d s\n' "$name" "$((SECONDS - at))"
 }
 
-# contexts: which contexts make trace-b's indices cheap on two devices, at the largest codebook
+# contexts: which contexts make trace-b's indices cheap on two devices at the largest codebook, and
+# what frames of them take, also short ones, in bits and time
 contexts() {
-  [ -e $here/contexts.py ] || return 0
-  local at=$SECONDS book=$books/trace-b-p2-k${sizes[-1]}.safetensors dump=$folder/indices
+  local at=$SECONDS size=${sizes[-1]} dump=$folder/indices
+  local book=$books/trace-b-p2-k$size.safetensors
   "$DUMP_INDICES" "$model" "$book" "$calibration" "$calibrated" train trace-b 2 -1 \
     "$dump-train.safetensors" && "$DUMP_INDICES" "$model" "$book" "$data" "$scored" valid \
     trace-b 2 -1 "$dump-test.safetensors" || die "the indices of $name could not be written"
   "$python" $here/contexts.py "$dump-train.safetensors" "$dump-test.safetensors" \
-    "${sizes[-1]}" >"$folder/contexts.txt" || die "$here/contexts.py failed for $name"
+    "$size" >"$folder/contexts.txt" || die "$here/contexts.py failed for $name"
+  OMP_NUM_THREADS=1 "$CODE_FRAMES" "$size" "$size" "$dump-train.safetensors" \
+    "$dump-test.safetensors" >"$folder/frames.json" || die "frames of $name could not be coded"
   rm "$dump"-{train,test}.safetensors
   printf '%s contexts: %d s\n' "$name" "$((SECONDS - at))"
 }
@@ -215,8 +218,8 @@ beside() {
 
 make_python_environment
 build_program THINWIRE thinwire src/cli/thinwire
-[ ! -e $here/contexts.py ] || build_program DUMP_INDICES thinwire_dump_indices \
-  experiments/beyond/thinwire_dump_indices
+build_program DUMP_INDICES thinwire_dump_indices experiments/beyond/thinwire_dump_indices
+build_program CODE_FRAMES thinwire_code_frames experiments/beyond/thinwire_code_frames
 export THINWIRE
 mkdir -p "$results"
 rm -f "$results"/*.predicted
