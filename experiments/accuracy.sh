@@ -15,15 +15,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
+source scripts/options.sh
 
 quick=no resume=no
-for option in "$@"; do
-  case "$option" in
-    --quick) quick=yes ;;
-    --resume) resume=yes ;;
-    *) sed -n '/^# Usage/,/^# Exit/s/^# \{0,1\}//p' experiments/accuracy.sh >&2; exit 2 ;;
-  esac
-done
+read_options experiments/accuracy.sh "$@"
 results=results/accuracy shrink=1 calibration_shrink=1
 [ "$quick" = no ] || results=results/accuracy-quick shrink=10 calibration_shrink=3
 shared=${THINWIRE_SHARED:-../shared}

@@ -10,20 +10,15 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/setup.sh
+source scripts/options.sh
 
 quick=no resume=no
-for option in "$@"; do
-  case "$option" in
-    --quick) quick=yes ;;
-    --resume) resume=yes ;;
-    *) sed -n '6,9p' experiments/reproduce.sh >&2; exit 2 ;;
-  esac
-done
+read_options experiments/reproduce.sh "$@"
 suffix="" repetitions=() rounds=("") video=()
 if [ "$quick" = yes ]; then
   suffix=-quick repetitions=(--iterations 3 --warmup 1)
   rounds=(0 1 2)
-  video=(--devices 2,3 --iterations 1 --warmup 0)
+  video=(--devices "2,3" --iterations 1 --warmup 0)
 fi
 readonly resume suffix repetitions rounds video
 

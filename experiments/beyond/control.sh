@@ -16,29 +16,20 @@
 # Exit status: 0 all checks pass, 1 one fails, 2 bad usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-usage() { sed -n '/^# Usage/,/^# Exit/s/^# \{0,1\}//p' experiments/beyond/control.sh; }
+source scripts/setup.sh
+source scripts/build-program.sh
+source scripts/options.sh
 
-resume=no results="" root=results/beyond shrink=1
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --quick) root=results/beyond-quick shrink=10 && shift ;;
-    --resume) resume=yes && shift ;;
-    --json)
-      [ $# -gt 1 ] || { usage >&2; exit 2; }
-      results=$2 && shift 2
-      ;;
-    --help | -h) usage && exit 0 ;;
-    *) usage >&2; exit 2 ;;
-  esac
-done
-results=${results:-$root/control}
+quick=no resume=no json=""
+read_options experiments/beyond/control.sh "$@"
+results=results/beyond/control shrink=1
+[ "$quick" = no ] || results=results/beyond-quick/control shrink=10
+results=${json:-$results}
 readonly resume results shrink
 readonly shared=${THINWIRE_SHARED:-../shared} traces=experiments/traces
 # Of a single-board computer's cores.
 readonly device_gflops=10
 
-source scripts/setup.sh
-source scripts/build-program.sh
 build_program THINWIRE thinwire src/cli/thinwire
 [ -x "$python" ] || make_python_environment
 
@@ -48,6 +39,7 @@ score() {
   shift 2
   mkdir -p "$folder"
   for levels in 0..4 adaptive,probing; do
+    # shellcheck disable=SC2153  # set by build_program
     "$THINWIRE" eval --model "$model" --data "$data" --samples "$samples" --strategy "$strategy" \
       --devices 2 --codebook "$book" --level "$levels" --device-gflops "$device_gflops" \
       --rate-trace "$traces/$trace.csv" "$@" --json "$folder/$name.jsonl" \

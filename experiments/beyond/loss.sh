@@ -18,21 +18,14 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/setup.sh
 source scripts/build-program.sh
+source scripts/options.sh
 
-quick=no resume=no results=""
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --quick) quick=yes && shift ;;
-    --resume) resume=yes && shift ;;
-    --json) [ $# -gt 1 ] || die "--json needs a folder"; results=$2 && shift 2 ;;
-    *) sed -n '/^# Usage/,/^# Exit/s/^# \{0,1\}//p' experiments/beyond/loss.sh >&2; exit 2 ;;
-  esac
-done
-samples=500
-[ "$quick" = no ] || samples=100
-[ "$quick" = no ] && results=${results:-results/beyond/loss} ||
-  results=${results:-results/beyond-quick/loss}
-readonly quick resume results samples codewords=512
+quick=no resume=no json=""
+read_options experiments/beyond/loss.sh "$@"
+results=results/beyond/loss samples=500
+[ "$quick" = no ] || results=results/beyond-quick/loss samples=100
+results=${json:-$results}
+readonly resume results samples codewords=512
 readonly rates=0,0.01,0.02,0.05,0.1,0.2,0.5 shared=${THINWIRE_SHARED:-../shared}
 
 if [ -d "$shared/models" ] && [ -d "$shared/data" ]; then
@@ -50,6 +43,7 @@ readonly model calibration data
 train() {
   local book=$results/codebooks/$1-k$codewords.safetensors
   [ -e "$book" ] && return 0
+  # shellcheck disable=SC2153  # set by build_program
   "$THINWIRE" codebook train --model "$model" --input "$calibration" --samples 0..767 \
     --strategy "$1" --devices 2 --codewords "$codewords" --out "$book" >"$book.log" 2>&1 ||
     die "the codebook of $1 could not be trained, see $book.log"

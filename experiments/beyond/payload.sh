@@ -13,37 +13,23 @@
 # Exit status: 0 int8 keeps what it has to, 1 it does not, 2 bad usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-usage() {
-  [ $# -eq 0 ] || echo "error: $*" >&2
-  sed -n '/^# Usage/,/^# Exit/s/^# \{0,1\}//p' experiments/beyond/payload.sh
-}
-
-quick=no resume=no results="" shrink=1
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --quick) quick=yes shrink=10 && shift ;;
-    --resume) resume=yes && shift ;;
-    --json)
-      [ $# -gt 1 ] || { usage "--json needs a folder" >&2; exit 2; }
-      results=$2 && shift 2
-      ;;
-    --help | -h) usage && exit 0 ;;
-    *) usage "unknown argument $1" >&2; exit 2 ;;
-  esac
-done
-[ "$quick" = no ] && results=${results:-results/beyond/payload} ||
-  results=${results:-results/beyond-quick/payload}
-readonly quick resume results shrink shared=${THINWIRE_SHARED:-../shared} here=experiments/beyond
-
 source scripts/setup.sh
 source scripts/build-program.sh
+source scripts/options.sh
+
+quick=no resume=no json=""
+read_options experiments/beyond/payload.sh "$@"
+results=results/beyond/payload shrink=1
+[ "$quick" = no ] || results=results/beyond-quick/payload shrink=10
+results=${json:-$results}
+readonly resume results shrink shared=${THINWIRE_SHARED:-../shared} here=experiments/beyond
 
 # score <task> <model> <data> <first> <samples>: voltage and PRISM in every format
 score() {
   local file=$results/$1.jsonl points at=$SECONDS
   [ "$resume" = yes ] || rm -f "$file"
   for points in "voltage" "prism --compression-rate 2,4"; do
-    # shellcheck disable=SC2086
+    # shellcheck disable=SC2086,SC2153  # several options; set by build_program
     "$THINWIRE" eval --model "$2" --data "$3" --samples "$4..$(($4 + $5 / shrink - 1))" \
       --strategy $points --devices 2,4 --payload fp32,fp16,bf16,int8 --agreement on \
       --json "$file" >>"$results/$1.log" || die "thinwire eval failed for $1 $points"

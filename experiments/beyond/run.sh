@@ -17,32 +17,20 @@
 # Exit status: 0 all checks pass, 1 one fails, 2 bad usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-usage() {
-  [ $# -eq 0 ] || echo "error: $*" >&2
-  sed -n '/^# Usage/,/^# Exit/s/^# \{0,1\}//p' experiments/beyond/run.sh
-}
+source scripts/setup.sh
+source scripts/build-program.sh
+source scripts/options.sh
 
-quick=no resume=no results="" shrink=1 calibration_shrink=1 passed=()
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --quick) quick=yes shrink=10 calibration_shrink=3 passed+=(--quick) && shift ;;
-    --resume) resume=yes passed+=(--resume) && shift ;;
-    --json)
-      [ $# -gt 1 ] || { usage "--json needs a folder" >&2; exit 2; }
-      results=$2 && shift 2
-      ;;
-    --help | -h) usage && exit 0 ;;
-    *) usage "unknown argument $1" >&2; exit 2 ;;
-  esac
-done
-[ "$quick" = no ] && results=${results:-results/beyond} || results=${results:-results/beyond-quick}
-readonly quick resume results shrink calibration_shrink
+quick=no resume=no json="" passed=()
+read_options experiments/beyond/run.sh "$@"
+results=results/beyond shrink=1 calibration_shrink=1
+[ "$quick" = no ] || results=results/beyond-quick shrink=10 calibration_shrink=3 passed+=(--quick)
+[ "$resume" = no ] || passed+=(--resume)
+results=${json:-$results}
+readonly resume results shrink calibration_shrink passed
 readonly shared=${THINWIRE_SHARED:-../shared} here=experiments/beyond
 # What the devices of predictions compute, and the link that latencies are predicted for.
 readonly device_gflops=10 rate=250kbps
-
-source scripts/setup.sh
-source scripts/build-program.sh
 
 # range <first> <samples> [divisor]: as many as this study takes of them
 range() { printf '%d..%d' "$1" "$(($1 + $2 / ${3:-$shrink} - 1))"; }
@@ -122,9 +110,11 @@ codings() {
 contexts() {
   local at=$SECONDS size=${sizes[-1]} dump=$folder/indices
   local book=$books/trace-b-p2-k$size.safetensors
-  "$DUMP_INDICES" "$model" "$book" "$calibration" "$calibrated" train trace-b 2 -1 \
-    "$dump-train.safetensors" && "$DUMP_INDICES" "$model" "$book" "$data" "$scored" valid \
-    trace-b 2 -1 "$dump-test.safetensors" || die "the indices of $name could not be written"
+  {
+    "$DUMP_INDICES" "$model" "$book" "$calibration" "$calibrated" train trace-b 2 -1 \
+      "$dump-train.safetensors" && "$DUMP_INDICES" "$model" "$book" "$data" "$scored" valid \
+      trace-b 2 -1 "$dump-test.safetensors"
+  } || die "the indices of $name could not be written"
   "$python" $here/contexts.py "$dump-train.safetensors" "$dump-test.safetensors" \
     "$size" >"$folder/contexts.txt" || die "$here/contexts.py failed for $name"
   OMP_NUM_THREADS=1 "$CODE_FRAMES" "$size" "$size" "$dump-train.safetensors" \

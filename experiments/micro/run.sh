@@ -9,25 +9,14 @@
 # `chrt --rr 1` before (root). `python -m thinwire_analysis micro A.json B.json` compares two files.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-usage() {
-  [ $# -eq 0 ] || echo "error: $*" >&2
-  sed -n '3,9p' experiments/micro/run.sh | sed 's/^# \{0,1\}//' >&2
-  exit 2
-}
+source scripts/options.sh
 
-filter=-single_device_pass json="" repetitions=${REPETITIONS:-15} seconds=0.02
-while [ $# -gt 0 ]; do
-  case "$1" in
-    --filter | --json)
-      [ $# -gt 1 ] || usage "$1 needs a value"
-      [ "$1" = --filter ] && filter=$2 || json=$2
-      shift 2
-      ;;
-    --quick) repetitions=3 seconds=0.001 && shift ;;
-    *) usage "unknown argument $1" ;;
-  esac
-done
-[[ "$repetitions" =~ ^[1-9][0-9]*$ ]] || usage "REPETITIONS=$repetitions: a number from 1"
+quick=no filter=-single_device_pass json=""
+read_options experiments/micro/run.sh "$@"
+repetitions=${REPETITIONS:-15} seconds=0.02
+[ "$quick" = no ] || repetitions=3 seconds=0.001
+[[ "$repetitions" =~ ^[1-9][0-9]*$ ]] ||
+  bad_usage experiments/micro/run.sh "REPETITIONS=$repetitions: a number from 1"
 version=$(sed -n 's/^project(thinwire VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 json=${json:-results/micro-$version.json}
 mkdir -p "$(dirname "$json")"

@@ -14,22 +14,19 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/setup.sh
+source scripts/options.sh
 
+quick=no resume=no realtime=no
+read_options experiments/validation/run.sh "$@"
 devices=(2 3 4) rates=(1 10 50 100 200) iterations=7
 sizes=(14 58 242 1004 4171 17324 71962 300000) # 107 bits are 14 B
 run_rates=10Mbps,100Mbps run_iterations=15
-results=results/validation resume=no priority=()
-for option in "$@"; do
-  case "$option" in
-    --quick)
-      devices=(2 3) rates=(10 100) iterations=3 run_iterations=3 sizes=(14 1004 17324 300000)
-      results=results/validation-quick
-      ;;
-    --resume) resume=yes ;;
-    --realtime) priority=(chrt --rr 1) ;;
-    *) sed -n '/^# Usage/,/^# Exit/s/^# \{0,1\}//p' experiments/validation/run.sh >&2; exit 2 ;;
-  esac
-done
+results=results/validation priority=()
+if [ "$quick" = yes ]; then
+  devices=(2 3) rates=(10 100) iterations=3 run_iterations=3 sizes=(14 1004 17324 300000)
+  results=results/validation-quick
+fi
+[ "$realtime" = no ] || priority=(chrt --rr 1)
 readonly devices rates iterations sizes run_rates run_iterations results resume priority
 [ "${#priority[@]}" -eq 0 ] || "${priority[@]}" true 2>/dev/null ||
   { echo "error: --realtime: this user may not raise priorities (run as root)" >&2; exit 2; }

@@ -1,4 +1,4 @@
-"""experiments/beyond: the study's options, and the search for the slowest link that is worth it."""
+"""experiments/beyond: the search for the slowest link that is worth it."""
 
 import json
 import os
@@ -12,34 +12,6 @@ ROOM = REPOSITORY / "experiments" / "beyond"
 TIMEOUT_S = 120
 # Rates are found to 1e-5.
 TOLERANCE = 2e-5
-
-
-def run(*arguments):
-    command = [ROOM / "run.sh", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
-
-
-def test_help_names_every_option():
-    done = run("--help")
-
-    assert done.returncode == 0
-    assert done.stderr == ""
-    for name in ("--quick", "--resume", "--json DIR", "THINWIRE", "Exit status"):
-        assert name in done.stdout
-
-
-@pytest.mark.parametrize("arguments, said", [
-    (["--fast"], "unknown argument --fast"),
-    (["--quick", "study"], "unknown argument study"),
-    (["--json"], "--json needs a folder"),
-])
-def test_refuses_what_it_does_not_know(arguments, said):
-    done = run(*arguments)
-
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert said in done.stderr.splitlines()[0]
-    assert "Usage:" in done.stderr
 
 
 @pytest.fixture
