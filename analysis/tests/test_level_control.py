@@ -2,15 +2,19 @@
 
 import json
 
+import numpy as np
 import pytest
 from thinwire_analysis import level_control
+from thinwire_analysis.accuracy_scores import PointScores
 from thinwire_analysis.errors import InputError
 
+SAMPLES = 100
 
-def record(level, value, mean_s, link="zigbee", metric="accuracy"):
-    """Of a fixed level by its codewords, or of a controller by its name."""
+
+def record(level, value, times_s, link="zigbee", metric="accuracy"):
+    """Of a fixed level by its codewords, or of a controller by its name. times_s: of each sample"""
     chosen = level in level_control.CONTROLLERS
-    times = {"mean": mean_s}
+    times = {"mean": float(np.mean(times_s)), "samples": list(times_s)}
     return {
         "schema": "thinwire.result/1", "id": f"{level}-{link}", "status": "ok",
         "source": "measured",
@@ -25,50 +29,127 @@ def record(level, value, mean_s, link="zigbee", metric="accuracy"):
     }  # fmt: skip
 
 
-def verdicts(*records):
-    return level_control.judge(level_control.timed_frame(records))
+def even(mean_s):
+    """Times of samples that all take as long."""
+    return np.full(SAMPLES, mean_s)
 
 
-FIXED = [record(2, 0.3, 1.0), record(32, 0.5, 2.0), record(512, 0.6, 4.0)]
+def uneven(mean_s, spread_s):
+    """Times that go up and down by as much."""
+    return mean_s + spread_s * np.where(np.arange(SAMPLES) % 2, 1, -1)
 
 
-def test_a_controller_passes_that_is_faster_than_what_scores_as_well():
-    [check] = verdicts(*FIXED, record("adaptive", 0.55, 3.0))
-    assert check.passed
-    assert "0.750 of the time of K = 512" in check.detail
+def scored(level, right, times_s, link="zigbee"):
+    """A record and its scores. right: the numbers of the samples that are answered rightly"""
+    hit = np.isin(np.arange(SAMPLES), right).astype(float)
+    made = record(level, hit.mean(), times_s, link)
+    return made, PointScores({"predicted": hit, "label": np.ones(SAMPLES)})
 
 
-def test_a_controller_fails_beside_a_faster_level_that_scores_as_well():
-    [check] = verdicts(*FIXED, record("adaptive", 0.5, 2.5))
-    assert not check.passed
-    assert "1.250 of the time of K = 32" in check.detail
+def verdicts(*found):
+    """Of records, with or without their scores."""
+    pairs = [each if isinstance(each, tuple) else (each, None) for each in found]
+    scores = {record["id"]: own for record, own in pairs if own is not None}
+    return level_control.judge(level_control.timed_frame([r for r, _ in pairs], scores))
 
 
-def test_equal_latency_and_score_pass():
-    [check] = verdicts(*FIXED, record("adaptive", 0.6, 4.0))
-    assert check.passed
+def outcomes(*found):
+    return [verdict.outcome for verdict in verdicts(*found)]
 
 
-def test_a_controller_without_a_rival_passes_and_one_without_levels_fails():
-    assert verdicts(*FIXED, record("adaptive", 0.7, 9.0))[0].passed
-    assert not verdicts(record("adaptive", 0.7, 9.0))[0].passed
+FIXED = [record(2, 0.3, even(1.0)), record(32, 0.5, even(2.0)), record(512, 0.6, even(4.0))]
 
 
-def test_lower_is_better_for_bits_per_byte():
-    rival = record(512, 2.0, 4.0, metric="bits_per_byte")
-    assert not verdicts(rival, record("probing", 2.1, 5.0, metric="bits_per_byte"))[0].passed
-    assert verdicts(rival, record("probing", 1.9, 5.0, metric="bits_per_byte"))[0].passed
+class TestScoresWithoutIntervals:
+    def test_passes_where_what_scores_as_well_is_slower(self):
+        [found] = verdicts(*FIXED, record("adaptive", 0.55, even(3.0)))
+        assert found.outcome == "pass"
+        assert "beside it K = 512: time +33.333 % [+33.333, +33.333], top-1 (%) +5.00" in str(found)
+
+    def test_fails_beside_a_faster_level_that_scores_as_well(self):
+        [found] = verdicts(*FIXED, record("adaptive", 0.5, even(2.5)))
+        assert found.outcome == "FAIL"
+        assert "beside it K = 32: time -20.000 %" in str(found)
+
+    def test_equal_latency_and_score_pass(self):
+        assert outcomes(*FIXED, record("adaptive", 0.6, even(4.0))) == ["pass"]
+
+    def test_passes_without_a_rival(self):
+        [found] = verdicts(*FIXED, record("adaptive", 0.7, even(9.0)))
+        assert found.outcome == "pass"
+        assert "every fixed level scores worse" in str(found)
+
+    def test_lower_is_better_for_bits_per_byte(self):
+        rival = record(512, 2.0, even(4.0), metric="bits_per_byte")
+        worse = record("probing", 2.1, even(5.0), metric="bits_per_byte")
+        better = record("probing", 1.9, even(5.0), metric="bits_per_byte")
+        assert outcomes(rival, worse) == ["FAIL"]
+        assert outcomes(rival, better) == ["pass"]
+
+
+class TestChance:
+    def test_a_level_whose_time_differs_by_chance_ties(self):
+        own = record("adaptive", 0.5, even(2.0))
+
+        assert outcomes(record(32, 0.5, uneven(1.99, 0.5)), own) == ["tie"]
+        assert outcomes(record(32, 0.5, uneven(2.01, 0.5)), own) == ["tie"]
+        assert outcomes(record(32, 0.5, uneven(1.99, 0.01)), own) == ["FAIL"]
+        assert outcomes(record(32, 0.5, uneven(2.01, 0.01)), own) == ["pass"]
+
+    def test_a_level_that_is_hardly_faster_ties(self):
+        own = record("adaptive", 0.5, even(2.0))
+
+        assert outcomes(record(32, 0.5, even(1.9999)), own) == ["tie"]
+        assert outcomes(record(32, 0.5, even(1.99)), own) == ["FAIL"]
+
+    def test_a_faster_level_that_scores_worse_by_chance_ties(self):
+        own = scored("adaptive", range(50), even(2.0))
+        by_chance = scored(32, range(2, 51), even(1.0))
+        by_more = scored(32, range(20, 51), even(1.0))
+
+        assert outcomes(by_chance, own) == ["tie"]
+        assert outcomes(by_more, own) == ["pass"]
+
+    def test_a_faster_level_that_scores_no_worse_fails_the_controller(self):
+        own = scored("adaptive", range(50), even(2.0))
+
+        for right in (range(50), range(1, 51), range(60)):
+            assert outcomes(scored(32, right, even(1.9)), own) == ["FAIL"]
+
+    def test_a_level_is_as_slow_in_every_sample_or_it_ties(self):
+        own = scored("adaptive", range(50), even(2.0))
+        once_faster = even(2.0)
+        once_faster[7] = 1.0
+
+        assert outcomes(scored(2, range(50), even(2.0)), own) == ["pass"]
+        assert outcomes(scored(2, range(50), once_faster), own) == ["tie"]
+
+    def test_the_level_that_fails_it_decides(self):
+        own = scored("adaptive", range(50), even(2.0))
+        close = scored(2, range(2, 51), even(1.0))
+        beats = scored(32, range(50), even(1.9))
+
+        [found] = verdicts(close, beats, own)
+        assert (found.outcome, found.rival.level) == ("FAIL", "32")
 
 
 def test_places_are_judged_apart():
-    checks = verdicts(*FIXED, record("adaptive", 0.55, 3.0), record("adaptive", 0.5, 1.0, "lora"),
-                      record(2, 0.5, 0.5, "lora"))  # fmt: skip
-    assert [check.passed for check in checks] == [True, False]
+    found = outcomes(*FIXED, record("adaptive", 0.55, even(3.0)),
+                     record("adaptive", 0.5, even(1.0), "lora"),
+                     record(2, 0.5, even(0.5), "lora"))  # fmt: skip
+    assert found == ["pass", "FAIL"]
+
+
+def test_other_samples_and_no_levels_are_errors():
+    with pytest.raises(InputError, match="times of 2 samples, adaptive of 100"):
+        verdicts(record(2, 0.5, [1.0, 2.0]), record("adaptive", 0.5, even(1.0)))
+    with pytest.raises(InputError, match="adaptive: vit trace-b P=2, zigbee: no fixed level"):
+        verdicts(record("adaptive", 0.5, even(1.0)))
 
 
 def test_the_table_has_a_row_a_level():
-    shown = level_control.table(level_control.timed_frame([*FIXED, record("adaptive", 0.5, 3.0)]))
-    assert list(shown["level"]) == ["2", "32", "512", "adaptive"]
+    shown = level_control.table(level_control.timed_frame([*FIXED, record("adaptive", 0.5, even(3.0))]))
+    assert list(shown["level"]) == ["K = 2", "K = 32", "K = 512", "adaptive"]
     assert list(shown["bits an index"]) == ["1.00", "5.00", "9.00", "4.50"]
 
 
@@ -76,12 +157,26 @@ def test_a_controller_that_is_reported_beside_decides_no_status(tmp_path, capsys
     schema = tmp_path / "schema.json"
     schema.write_text("{}")
     (tmp_path / "a.jsonl").write_text(
-        "".join(json.dumps(r) + "\n" for r in [*FIXED, record("adaptive", 0.55, 3.0),
-                                               record("probing", 0.5, 2.5)])
+        "".join(json.dumps(r) + "\n" for r in [*FIXED, record("adaptive", 0.55, even(3.0)),
+                                               record("probing", 0.5, even(2.5))])
     )  # fmt: skip
     assert level_control.main([str(tmp_path), "--schema", str(schema)]) == 0
     out = capsys.readouterr().out
-    assert "WORSE  probing" in out and "pass  adaptive" in out
+    assert "FAIL  probing" in out and "pass  adaptive" in out
+    assert "adaptive: 1 pass, 0 tie, 0 fail of 1 places" in out
+
+
+def test_scores_lie_beside_the_records(tmp_path, capsys):
+    schema = tmp_path / "schema.json"
+    schema.write_text("{}")
+    found = [scored("adaptive", range(50), even(2.0)), scored(32, range(2, 51), even(1.0))]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(r) + "\n" for r, _ in found))
+    lines = [{"id": r["id"], "predicted": list(own.column("predicted")),
+              "label": list(own.column("label"))} for r, own in found]  # fmt: skip
+    (tmp_path / "a.scores").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    assert level_control.main([str(tmp_path), "--schema", str(schema)]) == 0
+    assert "tie  adaptive" in capsys.readouterr().out
 
 
 def test_records_without_times_are_an_error():
@@ -94,9 +189,9 @@ def test_the_command_says_what_fails(tmp_path, capsys):
     schema = tmp_path / "schema.json"
     schema.write_text("{}")
     (tmp_path / "a.jsonl").write_text(
-        "".join(json.dumps(r) + "\n" for r in [*FIXED, record("adaptive", 0.5, 2.5)])
+        "".join(json.dumps(r) + "\n" for r in [*FIXED, record("adaptive", 0.5, even(2.5))])
     )
     assert level_control.main([str(tmp_path), "--schema", str(schema)]) == 1
     out = capsys.readouterr().out
-    assert "FAIL  adaptive: vit trace-b P=2, zigbee" in out and "| 32 |" in out
+    assert "FAIL  adaptive: vit trace-b P=2, zigbee" in out and "| K = 32 |" in out
     assert level_control.main([str(tmp_path / "none"), "--schema", str(schema)]) == 2

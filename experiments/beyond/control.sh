@@ -43,7 +43,7 @@ score() {
     "$THINWIRE" eval --model "$model" --data "$data" --samples "$samples" --strategy "$strategy" \
       --devices 2 --codebook "$book" --level "$levels" --device-gflops "$device_gflops" \
       --rate-trace "$traces/$trace.csv" "$@" --json "$folder/$name.jsonl" \
-      >>"$folder/$name.log" 2>&1 || {
+      --scores "$folder/$name.scores" >>"$folder/$name.log" 2>&1 || {
       tail -n 3 "$folder/$name.log" >&2
       die "thinwire eval failed for $name on $trace"
     }
@@ -57,7 +57,7 @@ task() {
   name=$(basename "$model")-$strategy book=$results/codebooks/$name.safetensors
   local started=$SECONDS trace
   mkdir -p "$results/codebooks"
-  [ "$resume" = yes ] || rm -f "$results"/"$name".{jsonl,log} "$results-latency/$name".{jsonl,log}
+  [ "$resume" = yes ] || rm -f {"$results","$results-latency"}/"$name".{jsonl,scores,log}
   [ "$resume" = yes ] && [ -e "$book" ] ||
     "$THINWIRE" codebook train --model "$model" --strategy "$strategy" --devices 2 \
       --codewords "$7" --input "$2" --samples "$3" --out "$book" >"$book.log" 2>&1 ||
