@@ -8,7 +8,7 @@ import pytest
 from beyond_synthetic import evaluated, scores_of, timed
 from thinwire_analysis.accuracy_study import load_task
 from thinwire_analysis.beyond import PARTS
-from thinwire_analysis.beyond_control_chapter import control_chapter
+from thinwire_analysis.beyond_control_chapter import control_chapter, control_verdicts
 from thinwire_analysis.beyond_loss_chapter import loss_chapter
 from thinwire_analysis.beyond_payload_chapter import (
     check_int8,
@@ -78,47 +78,52 @@ class TestLoss:
 class TestControl:
     LTE = {"rate_trace": {"file": "lte.csv", "fingerprint": "0" * 16}}
 
-    def records(self, adaptive_s=0.1, value=None):
+    def records(self, adaptive_s=0.1, value=(0.8, 0.5, 0.7)):
         made = [
             timed("trace-b", mean_s=0.12, link=self.LTE, **{"active-codewords": 1024, "level": 4}),
             timed("trace-b", mean_s=0.11, link=self.LTE, **{"active-codewords": 2, "level": 0}),
             timed("trace-b", mean_s=adaptive_s, link=self.LTE, level="adaptive"),
         ]
-        made[-1]["codebook"] = {"mean_index_bits": 6.5}
-        for found, score in zip(made, value or ()):
+        for found, score, codewords in zip(made, value, (1024, 2, 1024)):
             found["accuracy"] = {"metric": "accuracy", "value": score, "interval_95": [0, 1]}
+            found["time"]["links"][0]["wait_s"] = {"mean": 0.0}
+            found["codebook"] = {"active_codewords": codewords, "mean_index_bits": 6.5}
         return made
 
+    def chapter(self, **given):
+        records = self.records(**given)
+        return control_chapter(records, control_verdicts(records))
+
     def test_a_column_a_level_and_who_chooses(self):
-        (_, times), (_, beside) = control_chapter(self.records()).tables
+        (_, times), (_, beside) = self.chapter().tables
 
         assert times.iloc[0].to_dict() == {
             "link": "lte", "model": "vit-base-16", "strategy": "trace-b", "P": 2,
             "K = 2": "110", "K = 1024": "120", "adaptive": "100",
         }  # fmt: skip
-        assert beside["of its time"].tolist() == ["0.909"]
-        assert beside["bits an index"].tolist() == ["6.500"]
+        [row] = beside.to_dict("records")
+        assert row["place"] == "vit-base-16 trace-b P=2, lte"
+        assert (row["bits an index"], row["verdict"], row["beside it"]) == (
+            "6.50", "pass", "K = 1024",
+        )  # fmt: skip
+        assert row["its time (%)"].startswith("+20.000") and row["its score"].startswith("+10.00")
 
     def test_says_where_a_level_is_faster(self):
-        ahead = text_of(control_chapter(self.records()))
-        behind = text_of(control_chapter(self.records(adaptive_s=0.132)))
+        ahead, behind = self.chapter(), self.chapter(adaptive_s=0.15)
 
-        assert "The level controller (adaptive) is as fast as the fastest fixed level" in ahead
-        assert "or faster at 1 of 1 places." in ahead
-        assert "at 0 of 1 places; where it is slower it takes up to 1.200" in behind
-        assert "No scores are among these records" in behind
+        assert "(adaptive) against every fixed level: 1 pass, 0 tie, 0 fail of 1" in ahead.lead
+        assert "0 pass, 0 tie, 1 fail of 1 places. It fails at vit-base-16 trace-b" in behind.lead
+        assert "(K = 1024, 20 % less time)" in behind.lead
 
-    def test_a_rival_scores_as_well(self):
-        records = self.records(adaptive_s=0.115, value=(0.8, 0.5, 0.7))
-
-        (_, beside) = control_chapter(records).tables[1]
-
-        assert beside["fastest as good"].tolist() == ["K = 1024"]
-        assert beside["of that time"].tolist() == ["0.958"]
+    def test_says_where_finer_is_not_better(self):
+        assert "as if finer were better" not in text_of(self.chapter())
+        text = text_of(self.chapter(value=(0.6, 0.65, 0.6)))
+        assert "K = 2 scores 65.00 and K = 1024 60.00 (top-1 (%))" in text
 
     def test_without_a_controller_there_is_no_chapter(self):
-        assert control_chapter([]) is None
-        assert control_chapter(self.records()[:2]) is None
+        assert control_verdicts([]) == []
+        assert control_verdicts(self.records()[:2]) == []
+        assert control_chapter(self.records()[:2], []) is None
 
 
 class TestPayload:
@@ -192,7 +197,7 @@ def test_a_record_without_times_has_one_row():
 @pytest.mark.parametrize("chapter", [
     loss_chapter(TestLoss.scored()),
     loss_chapter([timed("prism", segments=10), timed("prism", segments=10, loss=0.1)]),
-    control_chapter(TestControl().records()),
+    TestControl().chapter(),
 ])  # fmt: skip
 def test_figures_can_be_drawn(chapter, tmp_path):
     for figure in chapter.figures:

@@ -64,12 +64,12 @@ class TestScoresWithoutIntervals:
     def test_passes_where_what_scores_as_well_is_slower(self):
         [found] = verdicts(*FIXED, record("adaptive", 0.55, even(3.0)))
         assert found.outcome == "pass"
-        assert "beside it K = 512: time +33.333 % [+33.333, +33.333], top-1 (%) +5.00" in str(found)
+        assert "beside it K = 512: time (%) +33.333 [+33.333, +33.333], top-1 (%) +5.00" in str(found)
 
     def test_fails_beside_a_faster_level_that_scores_as_well(self):
         [found] = verdicts(*FIXED, record("adaptive", 0.5, even(2.5)))
         assert found.outcome == "FAIL"
-        assert "beside it K = 32: time -20.000 %" in str(found)
+        assert "beside it K = 32: time (%) -20.000" in str(found)
 
     def test_equal_latency_and_score_pass(self):
         assert outcomes(*FIXED, record("adaptive", 0.6, even(4.0))) == ["pass"]

@@ -20,7 +20,7 @@ from thinwire_analysis.beyond_break_even import (
 )
 from thinwire_analysis.beyond_coding import check_coding, measured_ratios
 from thinwire_analysis.beyond_coding_chapter import coding_chapter
-from thinwire_analysis.beyond_control_chapter import control_chapter
+from thinwire_analysis.beyond_control_chapter import control_chapter, control_verdicts
 from thinwire_analysis.beyond_links_chapter import links_chapter
 from thinwire_analysis.beyond_loss_chapter import loss_chapter
 from thinwire_analysis.beyond_pareto_chapter import pareto_chapter
@@ -30,10 +30,11 @@ from thinwire_analysis.beyond_payload_chapter import (
     payload_pairs,
     sources,
 )
-from thinwire_analysis.beyond_records import folder_records
+from thinwire_analysis.beyond_records import folder_records, folder_scores
 from thinwire_analysis.chapter import chapter_markdown, in_short, sentence
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.figures import Sheet
+from thinwire_analysis.level_control import check_held
 from thinwire_analysis.records import finished, load_records
 
 PARTS = ("coding", "exact", "prism", "trace")
@@ -64,16 +65,20 @@ def judge(results, schema):
     links = break_even_frame(finished(load_records(path, schema=schema), path))
     tasks = [load_task(folder, schema, PARTS) for folder in _task_folders(results)]
     controlled = [r for name in CONTROL for r in folder_records(results / name, schema)]
+    verdicts = control_verdicts(
+        controlled, {k: s for name in CONTROL for k, s in folder_scores(results / name).items()}
+    )
     pairs = payload_pairs(sources(tasks, results / "payload", schema))
     made = {
         "coded indices": coding_chapter(tasks, results),
         "scores": pareto_chapter(tasks),
         "links": links_chapter(links, measured_ratios(tasks)),
-        "levels on changing links": control_chapter(controlled),
+        "levels on changing links": control_chapter(controlled, verdicts),
         "lost packets": loss_chapter(folder_records(results / "loss", schema)),
         "reduced payloads": payload_chapter(pairs),
     }
     checks = [check_times_meet(links), check_proportional(links), *check_coding(tasks)]
+    checks += [check_held(verdicts)] if verdicts else []
     checks += [] if pairs.empty else [check_int8(pairs)]
     absent = [name for name, chapter in made.items() if chapter is None]
     chapters = [chapter for chapter in made.values() if chapter]

@@ -6,24 +6,41 @@ import pandas as pd
 from thinwire_analysis import palette
 from thinwire_analysis.accuracy_format import NONE, factor, metric_name, value_text
 from thinwire_analysis.accuracy_frame import is_rising
-from thinwire_analysis.beyond_records import CONTROLLERS, conditions_frame
+from thinwire_analysis.beyond_records import CONTROLLERS, conditions_frame, level_of
 from thinwire_analysis.chapter import Chapter, sentence
 from thinwire_analysis.figures import panels, use_log_scale
 from thinwire_analysis.html_report.catalogue import Figure
+from thinwire_analysis.level_control import (
+    FAIL,
+    HELD,
+    judge,
+    ms_text,
+    name_of,
+    of_controller,
+    tally,
+    timed_frame,
+)
+from thinwire_analysis.records import spec_of
 
 PLACE = ["model", "strategy", "devices", "link", "topology"]
-SAME = 1e-9  # of a latency
 
 
-def control_chapter(records):
-    """A Chapter of run (and eval) records; None where no controller chose a level."""
-    if not records:
+def control_verdicts(records, scores=None):
+    """Verdicts of eval records with times; none where no controller chose a level.
+
+    scores: {id: PointScores} of the records, for intervals of differences
+    """
+    if not any(level_of(spec_of(record)) in CONTROLLERS for record in records):
+        return []
+    return judge(timed_frame(records, scores))
+
+
+def control_chapter(records, verdicts):
+    """A Chapter of the records and their verdicts; None without verdicts."""
+    if not verdicts:
         return None
     frame = conditions_frame(records)
     timed = frame[frame.mean_s.notna() & (frame.level != "")]
-    if not timed.level.isin(CONTROLLERS).any():
-        return None
-    beside = compared(timed)
     table = latency_table(timed)
     title = "Score and mean latency of each level on links that change"
     figure = Figure(
@@ -33,11 +50,12 @@ def control_chapter(records):
         "to the left is better.",
         lambda sheet: draw_levels(timed, title, sheet), table,
     )  # fmt: skip
-    tables = [("Mean latency (ms)", table), ("Controllers beside the levels", beside_table(beside))]
-    text = [_meaning(), _verdict(beside), _scores(beside)]
+    tables = [("Mean latency (ms)", table),
+              ("Controllers beside the levels", verdict_table(verdicts))]  # fmt: skip
+    found = _found(verdicts)
     return Chapter(
-        "control", "Levels on links that change", [part for part in text if part], tables, [figure],
-        _verdict(beside),
+        "control", "Levels on links that change", [_meaning(), _claim(), *found, *_order(timed)],
+        tables, [figure], found[0],
     )  # fmt: skip
 
 
@@ -57,73 +75,31 @@ def latency_table(frame):
         times = rows.drop_duplicates("level").set_index("level").mean_s
         for level in order:
             name = level if level in CONTROLLERS else f"K = {level}"
-            entry[name] = f"{1e3 * times[level]:.4g}" if level in times else NONE
+            entry[name] = ms_text(times[level]) if level in times else NONE
         made.append(entry)
     return pd.DataFrame(made)
 
 
-def compared(frame):
-    """One row a place and controller.
-
-    Columns: PLACE, controller, mean_s, fastest (level) with fastest_s, equals (level: the fastest
-    fixed one that scores at least as well; empty where scores are not known) with equals_s, value,
-    fastest_value, metric.
-    """
-    made = []
-    for found, rows in frame.groupby(PLACE, sort=False):
-        fixed = rows[~rows.level.isin(CONTROLLERS)]
-        if fixed.empty:
-            continue
-        fastest = fixed.loc[fixed.mean_s.idxmin()]
-        for _, own in rows[rows.level.isin(CONTROLLERS)].iterrows():
-            rival = _as_good(fixed, own)
-            made.append(
-                {
-                    **dict(zip(PLACE, found)),
-                    "controller": own.level,
-                    "mean_s": own.mean_s,
-                    "index_bits": own.index_bits,
-                    "fastest": fastest.level,
-                    "fastest_s": fastest.mean_s,
-                    "rival": "" if rival is None else rival.level,
-                    "rival_s": np.nan if rival is None else rival.mean_s,
-                    "metric": own.metric,
-                    "value": own.value,
-                    "fastest_value": fastest.value,
-                }
-            )
-    return pd.DataFrame(made)
-
-
-def _as_good(fixed, own):
-    """The fastest fixed level with the controller's score or a better one; None if none has."""
-    if not np.isfinite(own.value):
-        return None
-    sign = 1 if is_rising(own.metric) else -1
-    good = fixed[sign * (fixed.value - own.value) >= 0]
-    return good.loc[good.mean_s.idxmin()] if len(good) else None
-
-
-def beside_table(beside):
-    """For people: the controller's latency over that of the fastest level and of the fastest one
-    that scores as well.
-    """
-    return pd.DataFrame(
-        {
-            "link": beside.link,
-            "model": beside.model,
-            "P": beside.devices,
-            "who chooses": beside.controller,
-            "mean (ms)": (1e3 * beside.mean_s).map("{:.4g}".format),
-            "bits an index": beside.index_bits.map(_plain),
-            "fastest level": "K = " + beside.fastest,
-            "of its time": (beside.mean_s / beside.fastest_s).map("{:.3f}".format),
-            "score": [value_text(r.metric, r.value) for r in beside.itertuples()],
-            "its score": [value_text(r.metric, r.fastest_value) for r in beside.itertuples()],
-            "fastest as good": [f"K = {level}" if level else NONE for level in beside.rival],
-            "of that time": (beside.mean_s / beside.rival_s).map(_plain),
-        }
-    )
+def verdict_table(verdicts):
+    """A row a controller and place: what it does, and how the level that decides differs from it."""
+    rows = []
+    for verdict in verdicts:
+        own, rival = verdict.own, verdict.rival
+        rows.append(
+            {
+                "place": name_of(verdict.place),
+                "who chooses": verdict.controller,
+                "bits an index": f"{own.index_bits:.2f}",
+                "score in": metric_name(own.metric),
+                "score": value_text(own.metric, own.value),
+                "mean (ms)": ms_text(own.mean_s),
+                "verdict": verdict.outcome,
+                "beside it": f"K = {rival.level}" if rival else NONE,
+                "its time (%)": rival.time_text if rival else NONE,
+                "its score": rival.score_text if rival else NONE,
+            }
+        )
+    return pd.DataFrame(rows)
 
 
 def draw_levels(frame, title, sheet):
@@ -183,43 +159,55 @@ def _meaning():
     )
 
 
-def _verdict(beside):
+def _claim():
+    return (
+        "The claim is that no fixed level that scores as well is faster. Every level meets the same "
+        "samples at the same places of the trace, so that differences are taken sample by sample, "
+        "with 95 % bootstrap intervals. A controller fails where a level with its score or a better "
+        "one is faster by more than chance and 0.1 %, and ties where a level may be; it passes where "
+        "every level is no faster, or scores worse by more than chance."
+    )
+
+
+def _found(verdicts):
+    """A paragraph a controller: how often it fails, and where, if it is held to the claim."""
+    made = []
+    for name in CONTROLLERS:
+        own = of_controller(verdicts, name)
+        if not own:
+            continue
+        text = f"Level control ({name}) against every fixed level: {tally(own)}."
+        lost = [verdict for verdict in own if verdict.outcome == FAIL]
+        if lost and name == HELD:
+            listed = [
+                f"{name_of(v.place)} (K = {v.rival.level}, {-100 * v.rival.time[0]:.2g} % less time)"
+                for v in lost
+            ]
+            text += f" It fails at {'; '.join(listed)}."
+        made.append(text)
+    return made
+
+
+def _order(frame):
+    """What no controller can know: that a coarse level scores as well as the finest."""
     parts = []
-    for name, rows in beside.groupby("controller", sort=False):
-        ratio = rows.mean_s / rows.fastest_s
-        ahead = rows[ratio <= 1 + SAME]
-        behind = rows[ratio > 1 + SAME]
-        text = (
-            f"the level controller ({name}) is as fast as the fastest fixed level or faster at "
-            f"{len(ahead)} of {len(rows)} places"
-        )
-        if len(behind):
-            worst = behind.loc[ratio[behind.index].idxmax()]
-            text += (
-                f"; where it is slower it takes up to {ratio.max():.3f} of that level's time "
-                f"({worst.link}, {worst.model}, K = {worst.fastest})"
+    for (model, strategy, devices), rows in frame.groupby(["model", "strategy", "devices"]):
+        fixed = rows[~rows.level.isin(CONTROLLERS)].drop_duplicates("level")
+        fixed = fixed.sort_values("level", key=lambda levels: levels.map(int))
+        metric, finest = fixed.metric.iloc[0], fixed.iloc[-1]
+        sign = 1 if is_rising(metric) else -1
+        better = fixed[sign * (fixed.value - finest.value) >= 0].iloc[:-1]
+        if len(better):
+            first = better.iloc[0]
+            parts.append(
+                f"of {model} {strategy} on {devices} devices K = {first.level} scores "
+                f"{value_text(metric, first.value)} and K = {finest.level} "
+                f"{value_text(metric, finest.value)} ({metric_name(metric)})"
             )
-        parts.append(text)
-    return f"{'. '.join(part[:1].upper() + part[1:] for part in parts)}."
-
-
-def _scores(beside):
-    known = beside[np.isfinite(beside.value)]
-    if known.empty:
-        return "No scores are among these records, so that levels are compared by time alone."
-    parts = []
-    for name, rows in known.groupby("controller", sort=False):
-        with_rival = rows[np.isfinite(rows.rival_s)]
-        ahead = int((with_rival.mean_s <= with_rival.rival_s * (1 + SAME)).sum())
-        best = len(rows) - len(with_rival)
-        parts.append(
-            f"against fixed levels that score at least as well {name} is as fast or faster at "
-            f"{ahead} of {len(with_rival)} places"
-            + (f", and at {best} no fixed level does" if best else "")
-        )
-    text = sentence(parts)
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def _plain(value):
-    return f"{value:.3f}" if np.isfinite(value) else NONE
+    if not parts:
+        return []
+    return [
+        "A controller takes the finest level that fits, as if finer were better. That is not so "
+        f"everywhere: {sentence(parts)}. There the bits of finer levels buy nothing, and no rate "
+        "tells a controller so."
+    ]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from thinwire_analysis.accuracy_frame import point_label
+from thinwire_analysis.accuracy_scores import load_scores
 from thinwire_analysis.frame import links_of
 from thinwire_analysis.records import load_records, spec_of
 
@@ -20,6 +21,14 @@ def folder_records(folder, schema):
     files = sorted(p for p in Path(folder).rglob("*") if p.suffix in (".jsonl", ".predicted"))
     found = [record for path in files for record in load_records(path, schema=schema)]
     return [record for record in found if record["status"] == "ok"]
+
+
+def folder_scores(folder):
+    """{id: PointScores} of a folder's *.scores files, deeper ones too."""
+    found = {}
+    for path in sorted(Path(folder).rglob("*.scores")):
+        found |= load_scores(path)
+    return found
 
 
 def conditions_frame(records):

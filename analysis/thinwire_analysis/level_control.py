@@ -28,13 +28,13 @@ import pandas as pd
 
 from thinwire_analysis.accuracy_format import change_text, metric_name, value_text
 from thinwire_analysis.accuracy_frame import is_rising
-from thinwire_analysis.accuracy_scores import load_scores, metric_values, resampled_weights
-from thinwire_analysis.checks import check_counts
+from thinwire_analysis.accuracy_scores import metric_values, resampled_weights
+from thinwire_analysis.beyond_records import CONTROLLERS, folder_scores
+from thinwire_analysis.checks import Check, check_counts
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.markdown import to_markdown
 from thinwire_analysis.records import load_records, load_schema, spec_of
 
-CONTROLLERS = ("adaptive", "probing")
 HELD = "adaptive"
 PLACE = ["model", "strategy", "devices", "link", "message_latency_s"]
 SAME, NEGLIGIBLE = 1e-9, 1e-3  # of a latency: rounding, and what nobody would notice
@@ -71,11 +71,19 @@ class Rival:
     def wins(self):
         return self.gain[0] >= 0 and self.time[2] < -NEGLIGIBLE
 
-    def __str__(self):
+    @property
+    def time_text(self):
         time, low, high = (100 * share for share in self.time)
+        return f"{time:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+    @property
+    def score_text(self):
+        return change_text(self.metric, *self.score)
+
+    def __str__(self):
         return (
-            f"beside it K = {self.level}: time {time:+.3f} % [{low:+.3f}, {high:+.3f}], "
-            f"{metric_name(self.metric)} {change_text(self.metric, *self.score)}"
+            f"beside it K = {self.level}: time (%) {self.time_text}, "
+            f"{metric_name(self.metric)} {self.score_text}"
         )
 
 
@@ -129,6 +137,20 @@ def judge(frame):
             rivals = [_rival(own, level) for _, level in fixed.iterrows()]
             found.append(Verdict(own.level, place, *_outcome(rivals, own)))
     return found
+
+
+def check_held(verdicts):
+    """A Check: HELD fails nowhere."""
+    own = of_controller(verdicts, HELD)
+    return Check(
+        f"level control ({HELD}): no fixed level that scores as well is faster",
+        bool(own) and all(verdict.outcome != FAIL for verdict in own),
+        tally(own),
+    )
+
+
+def of_controller(verdicts, name):
+    return [verdict for verdict in verdicts if verdict.controller == name]
 
 
 def tally(verdicts):
@@ -243,10 +265,7 @@ def main(arguments=None):
         schema = load_schema(given.schema)
         files = sorted(given.folder.rglob("*.jsonl"))
         records = [record for file in files for record in load_records(file, schema)]
-        scores = {}
-        for file in files:
-            scores |= load_scores(file.with_suffix(".scores"))
-        frame = timed_frame(records, scores)
+        frame = timed_frame(records, folder_scores(given.folder))
         verdicts = judge(frame)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -254,12 +273,11 @@ def main(arguments=None):
     shown = frame.sort_values(PLACE, kind="stable")
     print(to_markdown(table(shown)))
     for name in reversed(CONTROLLERS):
-        own = [verdict for verdict in verdicts if verdict.controller == name]
+        own = of_controller(verdicts, name)
         print("\n".join([*map(str, own), f"{name}: {tally(own)}\n"]))
-    counts = check_counts(records)
-    print(counts)
-    lost = any(v.controller == HELD and v.outcome == FAIL for v in verdicts)
-    return 0 if counts.passed and not lost else 1
+    checks = [check_held(verdicts), check_counts(records)]
+    print("\n".join(map(str, checks)))
+    return 0 if all(check.passed for check in checks) else 1
 
 
 if __name__ == "__main__":
