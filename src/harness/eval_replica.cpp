@@ -31,12 +31,15 @@ struct Desk {
   std::int64_t iteration = 0;                         ///< how often samples were brought before
 };
 
-/// Puts a device's rows of every hidden state in their places, where there are such, and adds up
-/// what is published. Passes on what it hears of frames.
+/// Puts a device's rows of every hidden state in their places and adds up what is published, where
+/// there is room for it. Passes on what it hears of frames.
 class PassObserver final : public strategy::Observer {
  public:
   PassObserver(SequenceOutputs& outputs, FrameCounter* frames)
       : outputs_(outputs), frames_(frames) {}
+  bool is_wanted() const {
+    return !outputs_.hidden.empty() || !outputs_.published_bits.empty() || frames_ != nullptr;
+  }
   void on_hidden(Index index, Slice rows, MatrixView<const float> local) override {
     if (outputs_.hidden.empty()) return;
     copy<float>(
@@ -44,9 +47,10 @@ class PassObserver final : public strategy::Observer {
         outputs_.hidden.at(static_cast<std::size_t>(index)).view().rows(rows.begin, rows.size));
   }
   void on_published(Index exchange, std::span<const std::byte> payload) override {
+    if (frames_ != nullptr) frames_->on_published(exchange, payload);
+    if (outputs_.published_bits.empty()) return;
     std::atomic_ref bits(outputs_.published_bits.at(static_cast<std::size_t>(exchange)));
     bits += 8 * std::ssize(payload);  // where time is modelled, devices do not take turns
-    if (frames_ != nullptr) frames_->on_published(exchange, payload);
   }
 
  private:
@@ -201,7 +205,8 @@ class Host {
 
  private:
   void add(Index number, eval::Sample sample) {
-    std::vector<SequenceOutputs> room = make_room(sample, config_, work_.wants_hidden(number));
+    std::vector<SequenceOutputs> room =
+        make_room(sample, config_, work_.wants_hidden(number), work_.wants_bits);
     desk_.pieces.push_back({number, std::move(sample), std::move(room)});
   }
 
@@ -244,14 +249,14 @@ void play(Host& host, Transport& all, ReplicaDevice& device) {
 }  // namespace
 
 std::vector<SequenceOutputs> make_room(const eval::Sample& sample, const model::ModelConfig& config,
-                                       bool wants_hidden) {
+                                       bool wants_hidden, bool wants_bits) {
   std::vector<SequenceOutputs> outputs;
   for (const model::ModelInput& sequence : sample.sequences) {
     const Index tokens = sequence.tokens(config);
     const Index rows = config.head == model::HeadKind::language_model ? tokens : 1;
     SequenceOutputs& room = outputs.emplace_back();
     room.values = Matrix<float>(rows, strategy::answer_width(config));
-    room.published_bits.assign(static_cast<std::size_t>(config.layers), 0);
+    if (wants_bits) room.published_bits.assign(static_cast<std::size_t>(config.layers), 0);
     for (Index i = 0; wants_hidden && i <= config.layers; ++i)
       room.hidden.emplace_back(tokens, config.hidden);
   }
@@ -264,7 +269,8 @@ void run_tasks(strategy::Strategy& strategy, fabric::Fabric& fabric,
   observers.reserve(tasks.size());  // they are pointed to
   std::vector<strategy::BatchItem> batch;
   for (const auto& [input, outputs, number] : tasks) {
-    batch.push_back({input, &observers.emplace_back(*outputs, frames), number});
+    PassObserver& observer = observers.emplace_back(*outputs, frames);
+    batch.push_back({input, observer.is_wanted() ? &observer : nullptr, number});
   }
   const auto place = [&](std::size_t item, const strategy::Output& output) {
     if (output.values.rows() == 0) return;

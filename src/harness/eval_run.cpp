@@ -87,6 +87,7 @@ class Share {
                  .batch = batch,
                  .load = [&](Index sample) { return point_.data->file->load(sample); },
                  .wants_hidden = [&](Index sample) { return wants_hidden(sample); },
+                 .wants_bits = !point_.coding_bounds.empty(),
                  .is_alone = [&](Index sample) { return sample == longest_; },
                  .on_sample = on_sample,
                  .on_counts = on_counts,

@@ -7,6 +7,7 @@
 
 #include "support/codebooks.hpp"
 #include "support/messages.hpp"
+#include "thinwire/fabric/transport.hpp"
 #include "thinwire/harness/check_spec.hpp"
 
 namespace thinwire::harness {
@@ -182,6 +183,43 @@ TEST_F(EvalReplica, TellsWhatTheFirstDeviceThatFailedSaid) {
   });
 
   EXPECT_EQ(message, "sample 1 is broken");
+}
+
+/// Notes which sequences somebody looks into, and answers nothing.
+class WatchedStrategy final : public strategy::Strategy {
+ public:
+  strategy::Output forward(const model::ModelInput&, fabric::Fabric&,
+                           strategy::Observer*) override {
+    return {};
+  }
+  void forward_batch(std::span<const strategy::BatchItem> batch, fabric::Fabric&,
+                     const strategy::OutputReader&) override {
+    for (const strategy::BatchItem& item : batch) is_observed.push_back(item.observer != nullptr);
+  }
+
+  std::vector<bool> is_observed;
+};
+
+TEST_F(EvalReplica, LooksIntoPassesOfWhichMoreThanTheAnswerIsWanted) {
+  const eval::Sample sample = sentence(8, 0, model_.config());
+  FrameCounter frames({});
+  WatchedStrategy strategy;
+
+  fabric::Watchdog watchdog(Seconds{}, {});
+  const auto alone = fabric::make_solo_transport();
+  const auto fabric = fabric::make_fabric(*alone, {.watchdog = &watchdog});
+
+  const auto pass = [&](bool hidden, bool bits, FrameCounter* counter) {
+    std::vector<SequenceOutputs> room = make_room(sample, model_.config(), hidden, bits);
+    const SequenceTask task{&sample.sequences.front(), &room.front()};
+    run_tasks(strategy, *fabric, std::span(&task, 1), counter);
+  };
+  pass(false, false, nullptr);
+  pass(true, false, nullptr);
+  pass(false, true, nullptr);
+  pass(false, false, &frames);
+
+  EXPECT_EQ(strategy.is_observed, (std::vector{false, true, true, true}));
 }
 
 TEST(EvalFormations, KeepTheSpecWhereItFits) {

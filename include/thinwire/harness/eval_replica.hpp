@@ -31,13 +31,14 @@ struct DeviceCounts {
 struct SequenceOutputs {
   Matrix<float> values;               ///< logits [1, labels] or [N, vocabulary], embedding [1, D]
   std::vector<Matrix<float>> hidden;  ///< layers + 1 of [N, D] when asked for, else none
-  /// [layers] of all devices' payloads, an exchange each; 0 unless the strategy splits the tokens.
+  /// [layers] of all devices' payloads, an exchange each, when asked for, else none; 0 unless the
+  /// strategy splits the tokens.
   std::vector<std::int64_t> published_bits;
 };
 
-/// Room for a sample's outputs, with hidden states if `wants_hidden`.
+/// Room for a sample's outputs, with hidden states and published bits if they are wanted.
 std::vector<SequenceOutputs> make_room(const eval::Sample& sample, const model::ModelConfig& config,
-                                       bool wants_hidden);
+                                       bool wants_hidden, bool wants_bits = false);
 std::vector<MatrixView<const float>> views_of(std::span<const SequenceOutputs> outputs);
 
 /// A sequence and the place for what becomes of it.
@@ -47,7 +48,8 @@ struct SequenceTask {
   std::uint64_t number = 0;  ///< which inference of the data set it is
 };
 /// This device's pass of several sequences, within an iteration of its fabric: puts what it has of
-/// each into its place. `frames` counts what is published.
+/// each into its place. `frames` counts what is published. Nobody looks into passes of which only
+/// the answer is wanted.
 void run_tasks(strategy::Strategy& strategy, fabric::Fabric& fabric,
                std::span<const SequenceTask> tasks, FrameCounter* frames = nullptr);
 
@@ -69,6 +71,7 @@ struct ReplicaWork {
   int batch = 1;                   ///< most sequences at once; a sample with more goes in parts
   std::function<eval::Sample(Index)> load;
   std::function<bool(Index)> wants_hidden;
+  bool wants_bits = false;  ///< the published ones of every sequence
   /// Whether a sample is to be counted by itself.
   std::function<bool(Index)> is_alone;
   std::function<void(const EvaluatedSample&)> on_sample;
