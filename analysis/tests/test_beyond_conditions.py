@@ -2,10 +2,12 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from beyond_synthetic import evaluated, scores_of, timed
+from thinwire_analysis.accuracy_scores import PointScores
 from thinwire_analysis.accuracy_study import load_task
 from thinwire_analysis.beyond import PARTS
 from thinwire_analysis.beyond_control_chapter import control_chapter, control_verdicts
@@ -59,7 +61,21 @@ class TestLoss:
 
         assert "with 20 % of the packets lost" in text
         assert "voltage on 2 devices from 70.00 to 60.00 (reuse)" in text
-        assert "Reuse scores higher than skip at 1 of 1" in text
+        assert "chance" not in text
+
+    def test_what_is_more_than_chance_needs_scores_of_samples(self):
+        records = self.scored()
+        right = {0.7: 70, 0.65: 65, 0.69: 69, 0.4: 40, 0.6: 60}
+        scores = {
+            r["id"]: PointScores({
+                "predicted": np.arange(100) < right[r["accuracy"]["value"]], "label": np.ones(100)
+            }) for r in records
+        }  # fmt: skip
+
+        text = text_of(loss_chapter(records, scores))
+
+        assert "Of 2 pairs" in text and "in 1 and lower in 0" in text
+        assert "fall by more than chance are 1 of 2 at 5 %; at 20 % it is 2 of 2" in text
 
     def test_packets_sent_again_lengthen_the_mean(self):
         records = [timed("prism", mean_s=0.1, segments=10),

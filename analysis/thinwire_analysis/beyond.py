@@ -74,7 +74,9 @@ def judge(results, schema):
         "scores": pareto_chapter(tasks),
         "links": links_chapter(links, measured_ratios(tasks)),
         "levels on changing links": control_chapter(controlled, verdicts),
-        "lost packets": loss_chapter(folder_records(results / "loss", schema)),
+        "lost packets": loss_chapter(
+            folder_records(results / "loss", schema), folder_scores(results / "loss")
+        ),
         "reduced payloads": payload_chapter(pairs),
     }
     checks = [check_times_meet(links), check_proportional(links), *check_coding(tasks)]

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from thinwire_analysis import palette
+from thinwire_analysis.accuracy_comparisons import FAILS, HOLDS, paired_change, verdict
 from thinwire_analysis.accuracy_format import NONE, factor, metric_name, value_text
 from thinwire_analysis.accuracy_frame import is_rising
 from thinwire_analysis.beyond_records import conditions_frame
@@ -15,8 +16,11 @@ DASHES = {"": "-", "retransmit": "-", "skip": "--", "reuse": ":"}
 POLICY_MARKERS = {"": "o", "retransmit": "o", "skip": "v", "reuse": "s"}
 
 
-def loss_chapter(records):
-    """A Chapter of eval and run records with losses; None where there is none."""
+def loss_chapter(records, scores=None):
+    """A Chapter of eval and run records with losses; None where there is none.
+
+    scores: {id: PointScores} of the records, for what is more than chance
+    """
     if not records:
         return None
     frame = conditions_frame(records)
@@ -29,7 +33,10 @@ def loss_chapter(records):
         table = loss_table(scored, "value")
         tables.append(("Score against the loss rate", table))
         figures.append(_figure(scored, "value", "Score against the loss rate", table))
-        text += [_scores(rows, metric) for metric, rows in scored.groupby("metric", sort=False)]
+        for metric, rows in scored.groupby("metric", sort=False):
+            text.append(" ".join(filter(None, [
+                _scores(rows, metric), _policies(rows, scores or {}), _unharmed(rows, scores or {})
+            ])))
     if not timed.empty:
         table = loss_table(timed, "mean_s")
         tables.append(("Mean latency (ms) against the loss rate", table))
@@ -118,14 +125,11 @@ def _meaning():
 def _scores(frame, metric):
     """Where policies without retransmission are at the highest loss rate, and which is better."""
     worst = frame.loss.max()
-    parts, reuse_better, pairs = [], 0, 0
+    parts = []
     sign = 1 if is_rising(metric) else -1
     for (_, label, devices), rows in frame.groupby(["model", "label", "devices"], sort=False):
         at_worst = rows[rows.loss == worst].drop_duplicates("policy").set_index("policy").value
         clean = rows[rows.loss == 0].value
-        if {"skip", "reuse"} <= set(at_worst.index):
-            pairs += 1
-            reuse_better += bool(sign * (at_worst["reuse"] - at_worst["skip"]) > 0)
         dropped = at_worst[at_worst.index.isin(["skip", "reuse"])]
         if len(dropped) and len(clean):
             best = dropped.idxmax() if sign > 0 else dropped.idxmin()
@@ -135,14 +139,54 @@ def _scores(frame, metric):
             )
     if not parts:
         return ""
-    text = (
+    return (
         f"{sentence(sorted(frame.model.unique()))}, {metric_name(metric)}: with "
         f"{100 * worst:g} % of the packets lost and the better of the two policies, "
         f"{sentence(parts)}."
     )
-    if pairs:
-        text += f" Reuse scores higher than skip at {reuse_better} of {pairs} of these."
-    return text
+
+
+def _policies(frame, scores):
+    """Reuse against skip at every loss rate, by the intervals of paired differences."""
+    found = []
+    for _, rows in frame[frame.loss > 0].groupby(["model", "label", "devices", "loss"], sort=False):
+        of = {row.policy: row for _, row in rows.iterrows()}
+        if {"skip", "reuse"} <= set(of):
+            found.append(_verdict(of["reuse"], of["skip"], scores))
+    if not found or not scores:
+        return ""
+    return (
+        f"Of {len(found)} pairs of the policies, at every loss rate, reuse scores higher by more than "
+        f"chance in {found.count(HOLDS)} and lower in {found.count(FAILS)}."
+    )
+
+
+def _unharmed(frame, scores):
+    """Up to which loss rate no score falls by more than chance."""
+    lowered = {}
+    for _, rows in frame.groupby(["model", "label", "devices", "policy"], sort=False):
+        clean = rows[rows.loss == 0]
+        for _, row in rows[rows.loss > 0].iterrows():
+            if len(clean):
+                found = _verdict(row, clean.iloc[0], scores)
+                lowered.setdefault(row.loss, []).append(found == FAILS)
+    if not scores or not lowered:
+        return ""
+    harmful = [rate for rate in sorted(lowered) if any(lowered[rate])]
+    if not harmful:
+        return "No score falls by more than chance."
+    return (
+        f"The first scores that fall by more than chance are {sum(lowered[harmful[0]])} of "
+        f"{len(lowered[harmful[0]])} at {100 * harmful[0]:g} %; at {100 * max(lowered):g} % it is "
+        f"{sum(lowered[max(lowered)])} of {len(lowered[max(lowered)])}."
+    )
+
+
+def _verdict(row, other, scores):
+    change, low, high = paired_change(row, other, scores)
+    if not is_rising(row.metric):
+        change, low, high = -change, -high, -low
+    return verdict(change, low, high)
 
 
 def _times(frame):

@@ -12,8 +12,8 @@
 #   --resume    keep the points that an interrupted study has finished
 #   --json DIR  where records, codebooks and table go
 # Settings: THINWIRE, the program; else it is built.
-# Exit status: 0 all counted bits are as predicted and nothing lost means nothing changed, 1 one is
-# not, 2 bad usage.
+# Exit status: 0 all counted bits are as predicted, and where nothing is lost voltage answers as one
+# device does, 1 one is not, 2 bad usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/setup.sh
@@ -55,7 +55,7 @@ study() {
   local at=$SECONDS
   "$THINWIRE" eval --model "$model" --data "$data" --samples "0..$((samples - 1))" \
     --strategy "$1" --devices 2 "${@:2}" --loss "$rates" --on-loss skip,reuse --agreement on \
-    --json "$results/accuracy.jsonl" >>"$results/log" || die "thinwire eval failed for $1"
+    --json "$results/accuracy.jsonl" --scores "$results/accuracy.scores" >>"$results/log" || die "thinwire eval failed for $1"
   "$THINWIRE" predict --model "$model" --strategy "$1" --devices 2 "${@:2}" --loss "$rates" \
     --rate 250kbps,10Mbps --latency 2ms --topology broadcast --device-gflops 10 \
     --iterations 1000 --warmup 0 --json "$results/latency.predicted" >>"$results/log" ||
@@ -65,7 +65,7 @@ study() {
 
 build_program THINWIRE thinwire src/cli/thinwire
 mkdir -p "$results/codebooks"
-[ "$resume" = yes ] || rm -f "$results"/{accuracy.jsonl,latency.predicted,log,loss.md}
+[ "$resume" = yes ] || rm -f "$results"/{accuracy.{jsonl,scores},latency.predicted,log,loss.md}
 for strategy in astra trace-b trace-nb; do train "$strategy"; done
 study voltage
 study prism --segments 8
@@ -73,5 +73,7 @@ for strategy in astra trace-nb; do
   study "$strategy" --codebook "$results/codebooks/$strategy-k$codewords.safetensors"
 done
 study trace-b --codebook "$results/codebooks/trace-b-k$codewords.safetensors" --buffers off
-python3 experiments/beyond/loss_table.py "$results" >"$results/loss.md" || exit 1
+status=0
+python3 experiments/beyond/loss_table.py "$results" >"$results/loss.md" || status=1
 cat "$results/loss.md"
+exit "$status"
