@@ -134,7 +134,13 @@ class TestControl:
     def test_says_where_finer_is_not_better(self):
         assert "as if finer were better" not in text_of(self.chapter())
         text = text_of(self.chapter(value=(0.6, 0.65, 0.6)))
-        assert "K = 2 scores 65.00 and K = 1024 60.00 (top-1 (%))" in text
+        assert "of vit-base-16 trace-b on 2 devices K = 2 scores better than a finer" in text
+
+    def test_says_what_a_little_more_time_buys(self):
+        assert "buy much" not in text_of(self.chapter())
+        text = text_of(self.chapter(adaptive_s=0.119))
+        assert "At 1 of 1 places a fixed level scores better" in text
+        assert "K = 1024 with top-1 (%) +10.00 [+10.00, +10.00] for +0.84 % of the time" in text
 
     def test_without_a_controller_there_is_no_chapter(self):
         assert control_verdicts([]) == []

@@ -13,6 +13,7 @@ from thinwire_analysis.html_report.catalogue import Figure
 from thinwire_analysis.level_control import (
     FAIL,
     HELD,
+    compare,
     judge,
     ms_text,
     name_of,
@@ -23,6 +24,7 @@ from thinwire_analysis.level_control import (
 from thinwire_analysis.records import spec_of
 
 PLACE = ["model", "strategy", "devices", "link", "topology"]
+LITTLE_TIME = 0.01  # of a controller's mean latency
 
 
 def control_verdicts(records, scores=None):
@@ -54,7 +56,8 @@ def control_chapter(records, verdicts):
               ("Controllers beside the levels", verdict_table(verdicts))]  # fmt: skip
     found = _found(verdicts)
     return Chapter(
-        "control", "Levels on links that change", [_meaning(), _claim(), *found, *_order(timed)],
+        "control", "Levels on links that change",
+        [_meaning(), _claim(), *found, *_cheap_gains(verdicts), *_order(verdicts)],
         tables, [figure], found[0],
     )  # fmt: skip
 
@@ -188,26 +191,47 @@ def _found(verdicts):
     return made
 
 
-def _order(frame):
-    """What no controller can know: that a coarse level scores as well as the finest."""
-    parts = []
-    for (model, strategy, devices), rows in frame.groupby(["model", "strategy", "devices"]):
-        fixed = rows[~rows.level.isin(CONTROLLERS)].drop_duplicates("level")
-        fixed = fixed.sort_values("level", key=lambda levels: levels.map(int))
-        metric, finest = fixed.metric.iloc[0], fixed.iloc[-1]
-        sign = 1 if is_rising(metric) else -1
-        better = fixed[sign * (fixed.value - finest.value) >= 0].iloc[:-1]
-        if len(better):
-            first = better.iloc[0]
+def _cheap_gains(verdicts):
+    """What the claim, which is about time alone, leaves out."""
+    own = of_controller(verdicts, HELD)
+    found = []
+    for verdict in own:
+        cheap = [r for r in verdict.rivals if r.gain[1] > 0 and r.time[0] <= LITTLE_TIME]
+        found += [(verdict, max(cheap, key=lambda rival: rival.gain[0]))] if cheap else []
+    if not found:
+        return []
+    verdict, rival = max(found, key=lambda pair: pair[1].gain[0] / abs(pair[0].own.value))
+    return [
+        f"The claim is about time; a little more of it can buy much. At {len(found)} of {len(own)} "
+        f"places a fixed level scores better than {HELD} by more than chance and takes at most "
+        f"{100 * LITTLE_TIME:g} % more time, most at {name_of(verdict.place)}: K = {rival.level} "
+        f"with {metric_name(rival.metric)} {rival.score_text} for {100 * rival.time[0]:+.2f} % of "
+        "the time. There waiting is so long that the bits of a finer level hardly add to it."
+    ]
+
+
+def _order(verdicts):
+    """What no controller can know: that a coarse level scores better than a finer one."""
+    parts, seen = [], set()
+    for verdict in verdicts:
+        fixed = verdict.fixed.sort_values("level", key=lambda levels: levels.map(int))
+        pairs = [
+            compare(finer, coarser)
+            for place, (_, finer) in enumerate(fixed.iterrows())
+            for _, coarser in fixed.iloc[:place].iterrows()
+        ] if verdict.place[:3] not in seen else []  # fmt: skip
+        seen.add(verdict.place[:3])
+        better = [rival for rival in pairs if rival.gain[1] > 0]
+        if better:
+            model, strategy, devices = verdict.place[:3]
             parts.append(
-                f"of {model} {strategy} on {devices} devices K = {first.level} scores "
-                f"{value_text(metric, first.value)} and K = {finest.level} "
-                f"{value_text(metric, finest.value)} ({metric_name(metric)})"
+                f"of {model} {strategy} on {devices} devices K = "
+                + sentence(dict.fromkeys(rival.level for rival in better))
             )
     if not parts:
         return []
     return [
         "A controller takes the finest level that fits, as if finer were better. That is not so "
-        f"everywhere: {sentence(parts)}. There the bits of finer levels buy nothing, and no rate "
-        "tells a controller so."
+        f"everywhere: {'; '.join(parts)} scores better than a finer level by more than chance. No "
+        "rate tells a controller so."
     ]

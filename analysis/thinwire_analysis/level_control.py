@@ -89,13 +89,19 @@ class Rival:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of a controller at a place. rival: the one that decides; None where all score worse."""
+    """Of a controller at a place, and every fixed level beside it.
+
+    own, fixed: rows of timed_frame   rivals: one a fixed level
+    rival: the one that decides; None where all score worse
+    """
 
     controller: str
     place: tuple
     outcome: str
-    own: pd.Series
     rival: Rival
+    own: pd.Series
+    rivals: list
+    fixed: pd.DataFrame
 
     def __str__(self):
         own = self.own
@@ -134,8 +140,8 @@ def judge(frame):
         for _, own in rows[rows.level.isin(CONTROLLERS)].iterrows():
             if fixed.empty:
                 raise InputError(f"{own.level}: {name_of(place)}: no fixed level beside it")
-            rivals = [_rival(own, level) for _, level in fixed.iterrows()]
-            found.append(Verdict(own.level, place, *_outcome(rivals, own)))
+            rivals = [compare(own, level) for _, level in fixed.iterrows()]
+            found.append(Verdict(own.level, place, *_outcome(rivals), own, rivals, fixed))
     return found
 
 
@@ -190,19 +196,20 @@ def table(frame):
     )
 
 
-def _outcome(rivals, own):
-    """(outcome, own, the rival that decides)"""
+def _outcome(rivals):
+    """(outcome, the rival that decides)"""
     for outcome, close in (
         (FAIL, [rival for rival in rivals if rival.wins]),
         (TIE, [rival for rival in rivals if rival.may_win]),
         (PASS, [rival for rival in rivals if rival.may_score_as_well]),
     ):
         if close:
-            return outcome, own, min(close, key=lambda rival: rival.time[0])
-    return PASS, own, None
+            return outcome, min(close, key=lambda rival: rival.time[0])
+    return PASS, None
 
 
-def _rival(own, level):
+def compare(own, level):
+    """The Rival that a level is; rows of timed_frame. Raises InputError for other samples."""
     times = own.times_s, level.times_s
     if len(times[0]) != len(times[1]):
         raise InputError(
