@@ -4,6 +4,7 @@ Reads the folder that experiments/beyond/run.sh wrote:
 
   break-even.predicted      what break_even.py found
   <task>/{coding,exact,prism,trace}.{jsonl,scores}, <task>/latency.predicted
+  <task>/contexts.txt, <task>/frames.json       what contexts.py and thinwire_code_frames found
   control/, control-latency/, loss/, payload/   records of the scripts beside run.sh
 Every part may be absent; the report then says so.
 """
@@ -21,6 +22,7 @@ from thinwire_analysis.beyond_break_even import (
 from thinwire_analysis.beyond_coding import check_coding, measured_ratios
 from thinwire_analysis.beyond_coding_chapter import coding_chapter
 from thinwire_analysis.beyond_control_chapter import control_chapter, control_verdicts
+from thinwire_analysis.beyond_frames import check_frames, load_frames
 from thinwire_analysis.beyond_links_chapter import links_chapter
 from thinwire_analysis.beyond_loss_chapter import loss_chapter
 from thinwire_analysis.beyond_pareto_chapter import pareto_chapter
@@ -80,6 +82,7 @@ def judge(results, schema):
         "reduced payloads": payload_chapter(pairs),
     }
     checks = [check_times_meet(links), check_proportional(links), *check_coding(tasks)]
+    checks += check_frames(load_frames(tasks, results))
     checks += [check_held(verdicts)] if verdicts else []
     checks += [] if pairs.empty else [check_int8(pairs)]
     absent = [name for name, chapter in made.items() if chapter is None]

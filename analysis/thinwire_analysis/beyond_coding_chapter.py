@@ -13,6 +13,7 @@ from thinwire_analysis.beyond_coding import (
     coding_table,
 )
 from thinwire_analysis.beyond_contexts import contexts_table, contexts_text, load_contexts
+from thinwire_analysis.beyond_frames import frames_text, lengths_table, load_frames, times_table
 from thinwire_analysis.chapter import Chapter, sentence
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.figures import panels
@@ -29,6 +30,7 @@ def coding_chapter(tasks, folder):
     table = coding_table(ratios)
     sizes = storage_table(tasks, Path(folder))
     contexts = load_contexts(tasks, Path(folder))
+    frames = load_frames(tasks, Path(folder))
     title = "Bits a token, headers and padding included"
     figure = Figure(
         "coding", title,
@@ -48,8 +50,11 @@ def coding_chapter(tasks, folder):
         tables.append(("What the tables take", sizes))
     if len(contexts):
         tables.append(("Contexts that pay, ideal bits a token", contexts_table(contexts)))
-    text = [_meaning(), _found(ratios), _short(ratios), _other_strategies(ratios), _storage(sizes)]
-    text.append(contexts_text(contexts))
+    if frames:
+        tables.append(("Frames of few and of many tokens", lengths_table(frames)))
+        tables.append(("Time of a frame, one thread", times_table(frames)))
+    text = [_meaning(), _found(ratios), _short(ratios), frames_text(frames),
+            _other_strategies(ratios), _storage(sizes), contexts_text(contexts)]  # fmt: skip
     return Chapter(
         "coding", "Fewer bits at the same answer", [part for part in text if part], tables,
         [figure, by_exchange], _lead(ratios),
