@@ -36,7 +36,7 @@ constexpr std::uint32_t alone_frequency(int cost) {
 }
 
 /// Of them, the first, as many as count as evidence on the successors of another context.
-constexpr std::size_t kMostEvidence = 14;
+constexpr std::size_t kMostEvidence = 12;
 
 /// How frequent a successor is whose cost exceeds that of the context's cheapest: 2^14 * 2^-excess,
 /// at least 1.
