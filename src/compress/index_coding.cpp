@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 #include "thinwire/base/error.hpp"
 #include "thinwire/base/text.hpp"
@@ -69,6 +70,14 @@ FrameSize frame_size(Index count, int bits, bool has_header) {
   return {.payload_bits = payload,
           .header_bits = has_header ? kHeaderBits : 0,
           .padding_bits = (kBitsPerByte - payload % kBitsPerByte) % kBitsPerByte};
+}
+
+FrameSize expected_frame_size(Index count, int bits, double index_bits) {
+  FrameSize size = frame_size(count, bits, true);
+  const std::int64_t expected = std::llround(index_bits * static_cast<double>(count));
+  size.payload_bits = std::min(expected, size.payload_bits);
+  size.padding_bits = (kBitsPerByte - size.payload_bits % kBitsPerByte) % kBitsPerByte;
+  return size;
 }
 
 }  // namespace thinwire::compress

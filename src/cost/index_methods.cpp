@@ -118,14 +118,10 @@ class IndexMethod final : public FamilyMethod {
 
 /// What its tables expect of it, else its longest.
 compress::FrameSize IndexMethod::coded_frame(Index exchange, Index rows) const {
-  compress::FrameSize frame = longest_frame(rows);
-  if (workload_.expected_index_bits.empty()) return frame;
-  constexpr std::int64_t kBitsPerByte = 8;
-  const double bits = workload_.expected_index_bits.at(static_cast<std::size_t>(exchange)) *
-                      static_cast<double>(rows * use_.groups);
-  frame.payload_bits = std::min<std::int64_t>(std::llround(bits), frame.payload_bits);
-  frame.padding_bits = (kBitsPerByte - frame.payload_bits % kBitsPerByte) % kBitsPerByte;
-  return frame;
+  if (workload_.expected_index_bits.empty()) return longest_frame(rows);
+  return compress::expected_frame_size(
+      rows * use_.groups, index_bits(),
+      workload_.expected_index_bits.at(static_cast<std::size_t>(exchange)));
 }
 
 Operations IndexMethod::decode(Index layer, const Share& share) const {

@@ -80,14 +80,6 @@ void check_codebook(const RunSpec& spec) {
   require_input(!is_controlled || !traits_of(spec.strategy).has_groups(),
                 "--level={} with --strategy={}: only trace has levels to choose from",
                 strategy::to_string(spec.level_control), spec.strategy);
-  require_input(!is_controlled || spec.index_coding == compress::IndexCoding::fixed,
-                "--level={} with --index-coding={}: a controller goes by frames of known sizes "
-                "(write --index-coding=fixed, or a level)",
-                strategy::to_string(spec.level_control), compress::to_string(spec.index_coding));
-  require_input(!is_controlled || spec.loss_policy() == fabric::OnLoss::retransmit,
-                "--level={} with --on-loss={}: frames that are missing tell nothing of a link's "
-                "rate (write --on-loss=retransmit, or a level)",
-                strategy::to_string(spec.level_control), to_string(spec.on_loss));
   require_input(spec.index_coding != compress::IndexCoding::cross_layer ||
                     spec.loss_policy() == fabric::OnLoss::retransmit,
                 "--index-coding=cross-layer with --on-loss={}: a frame can be read when all before "

@@ -87,7 +87,8 @@ void resolve_index_coding(RunSpec& spec, const model::ModelConfig& config,
                 "--index-coding={}: {} has no tables for it (`thinwire codebook coding {}` adds "
                 "them; `codebook train` writes them into new files)",
                 compress::to_string(spec.index_coding), spec.codebook, spec.codebook);
-  const int level = use.is_squared() ? static_cast<int>(source.levels().size()) - 1 : *spec.level;
+  int level = finest(source.levels());  // also where a controller chooses: its bound
+  if (!use.is_squared()) level = spec.level.value_or(level);
   for (Index exchange = 0; exchange < config.layers; ++exchange) {
     const IndexCoding coding =
         compress::coding_of(spec.index_coding, use, exchange, spec.has_terminal());

@@ -205,18 +205,22 @@ bool is_within_worst(const DeviceCounts& counted, const DeviceCounts& worst) {
          counted.wire_bytes <= worst.wire_bytes;
 }
 
-/// Whether counts are as predicted: equal, within the longest frames, or between those of the
-/// coarsest and of the finest level where a controller chooses.
+/// Whether counts are as predicted: equal, within the longest frames, or, where a controller
+/// chooses, as many headers and bits between those of the coarsest and of the finest level. Coded
+/// indices may take nothing.
 bool are_as_predicted(const Point& point, std::span<const DeviceCounts> counts) {
   const std::vector<DeviceCounts> most = predicted_counts(point, point.spec);
-  if (!point.coding_bounds.empty()) return std::ranges::equal(counts, most, is_within_worst);
+  const bool is_coded = !point.coding_bounds.empty();
   if (point.spec.level_control == strategy::LevelControl::fixed)
-    return std::ranges::equal(counts, most);
-  const std::vector<DeviceCounts> least =
-      predicted_counts(point, at_coarsest_level(point.spec, point.codebook->levels));
+    return is_coded ? std::ranges::equal(counts, most, is_within_worst)
+                    : std::ranges::equal(counts, most);
+  std::vector<DeviceCounts> least(most.size());
+  if (!is_coded)
+    least = predicted_counts(point, at_coarsest_level(point.spec, point.codebook->levels));
   for (std::size_t p = 0; p < counts.size(); ++p)
     if (counts[p].payload_bits < least[p].payload_bits ||
-        counts[p].payload_bits > most[p].payload_bits)
+        counts[p].payload_bits > most[p].payload_bits ||
+        counts[p].header_bits != most[p].header_bits)
       return false;
   return true;
 }

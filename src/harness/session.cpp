@@ -135,18 +135,23 @@ void fill_counts(Result& result, std::span<const DeviceReport> reports) {
 }
 
 /// Where a controller chooses levels: what every device sent in every iteration is no less than at
-/// the coarsest level and no more than at the finest.
+/// the coarsest level and no more than at the finest, with as many headers. Coded indices may take
+/// nothing.
 bool are_within_levels(const Point& point, std::span<const DeviceReport> reports) {
   const RunSpec coarsest = at_coarsest_level(point.spec, point.codebook->levels);
   for (std::size_t p = 0; p < static_cast<std::size_t>(point.spec.devices); ++p) {
-    std::int64_t least = 0, most = 0;
+    std::int64_t headers = 0, least = 0, most = 0;
     for (std::size_t s = 0; s < point.predictions.size(); ++s) {
       const Index tokens = point.sample.sequences[s].tokens(point.config);
-      least += cost::predict(to_workload(coarsest, point.config, tokens)).payload_bits[p];
-      most += point.predictions[s].payload_bits[p];
+      const bool is_coded = !point.coding_bounds.empty();
+      headers += point.predictions[s].header_bits[p];
+      if (!is_coded)
+        least += cost::predict(to_workload(coarsest, point.config, tokens)).payload_bits[p];
+      most += (is_coded ? point.coding_bounds.worst : point.predictions)[s].payload_bits[p];
     }
     for (const DeviceIteration& iteration : reports[p].iterations)
-      if (iteration.traffic.payload_bits < least || iteration.traffic.payload_bits > most)
+      if (iteration.traffic.payload_bits < least || iteration.traffic.payload_bits > most ||
+          iteration.traffic.header_bits != headers)
         return false;
   }
   return true;

@@ -3,66 +3,99 @@
 #include <algorithm>
 
 #include "thinwire/base/error.hpp"
+#include "thinwire/compress/coded_frame.hpp"
+#include "thinwire/compress/index_tables.hpp"
 #include "thinwire/strategy/trace_format.hpp"
 
 namespace thinwire::strategy {
 namespace {
 
-constexpr int kBitsOfHeader = 0x1f;  // the others tell the coding
+using compress::IndexCoding;
+
+int bits_of(const compress::CodebookSet& codebooks, int level) {
+  return trace_format(codebooks, level).bits;
+}
+
+/// The finest level of every number of bits, coarsest first.
+std::vector<int> distinct_levels(const compress::CodebookSet& codebooks) {
+  std::vector<int> levels;
+  const int finest = static_cast<int>(codebooks.levels().size()) - 1;
+  for (int level = 0; level <= finest; ++level)
+    if (level == finest || bits_of(codebooks, level + 1) > bits_of(codebooks, level))
+      levels.push_back(level);
+  return levels;
+}
 
 }  // namespace
 
 ExchangeLevels::ExchangeLevels(LevelControl control, const compress::CodebookSet& codebooks,
                                Index exchanges)
     : codebooks_(codebooks),
+      levels_(distinct_levels(codebooks)),
       controller_(make_level_controller(control)),
       window_s_a_row_(static_cast<std::size_t>(exchanges), -1.0),
-      bytes_(codebooks.levels().size()) {}
+      bytes_(levels_.size()) {}
 
 void ExchangeLevels::begin(Index exchange, Index rows, const fabric::Fabric& fabric) {
   if (published_ >= 0) learn(fabric);
   published_ = exchange;
   published_rows_ = rows;
   received_ = -1;
+  is_missed_ = false;
 }
 
-int ExchangeLevels::choose(const fabric::Link& link) {
-  for (std::size_t level = 0; level < bytes_.size(); ++level) {
-    const int bits = trace_format(codebooks_, static_cast<int>(level)).bits;
-    bytes_[level] = static_cast<double>(
-        link.bytes_on_link(compress::frame_size(published_rows_, bits, true).bytes()));
-  }
+int ExchangeLevels::choose(const fabric::Link& link, IndexCoding coding) {
+  for (std::size_t i = 0; i < levels_.size(); ++i)
+    bytes_[i] = static_cast<double>(link.bytes_on_link(expected_bytes(levels_[i], coding)));
   const double known = window_s_a_row_[static_cast<std::size_t>(published_)];
   const double window_s_a_row = known >= 0 ? known : latest_window_s_a_row_;
-  return controller_->choose({.bytes = bytes_,
-                              .latency_s = link.latency.value_s(),
-                              .window_s = window_s_a_row * static_cast<double>(published_rows_)});
+  const int choice =
+      controller_->choose({.bytes = bytes_,
+                           .latency_s = link.latency.value_s(),
+                           .window_s = window_s_a_row * static_cast<double>(published_rows_)});
+  return chosen_ = levels_[static_cast<std::size_t>(choice)];
+}
+
+/// Of the own frame. Tables are made from tokens that stay on a level; what a level's tables know
+/// after indices of another one is little, so that a frame after such is expected to be as long as
+/// without.
+std::int64_t ExchangeLevels::expected_bytes(int level, IndexCoding coding) const {
+  const int bits = bits_of(codebooks_, level);
+  if (coding == IndexCoding::fixed)
+    return compress::frame_size(published_rows_, bits, true).bytes();
+  if (level != chosen_) coding = IndexCoding::entropy;
+  const compress::IndexTables& tables = codebooks_.index_tables(published_, level).front();
+  return compress::expected_frame_size(published_rows_, bits,
+                                       compress::index_cost(tables, coding).expected_bits)
+      .bytes();
 }
 
 /// What this device published last has been waited for since.
 void ExchangeLevels::learn(const fabric::Fabric& fabric) {
   const fabric::TransferReport& transfer = fabric.last_transfer();
-  controller_->observe(
-      {.level = received_,
-       .bytes = static_cast<double>(fabric.link().bytes_on_link(transfer.longest_bytes)),
-       .duration_s = transfer.duration_s});
+  if (!is_missed_)
+    controller_->observe(
+        {.level = received_,
+         .bytes = static_cast<double>(fabric.link().bytes_on_link(transfer.longest_bytes)),
+         .duration_s = transfer.duration_s});
   if (published_rows_ == 0) return;
   latest_window_s_a_row_ = transfer.window_s / static_cast<double>(published_rows_);
   window_s_a_row_[static_cast<std::size_t>(published_)] = latest_window_s_a_row_;
 }
 
-compress::FrameFormat ExchangeLevels::format_of(Index exchange, std::span<const std::byte> frame,
-                                                int sender) {
-  TW_REQUIRE(!frame.empty(), "the frame of device {} is empty", sender);
-  const int bits = std::to_integer<int>(frame.front()) & kBitsOfHeader;
-  for (int level = static_cast<int>(bytes_.size()) - 1; level >= 0; --level) {
-    const compress::FrameFormat format = trace_format(codebooks_, level);
-    if (format.bits != bits) continue;
-    if (exchange == published_) received_ = std::max(received_, level);
-    return format;
-  }
-  throw Error(fmt::format("the frame of device {} says {} bits an index, which no level has",
-                          sender, bits));
+int ExchangeLevels::level_of(Index exchange, std::span<const std::byte> frame, int sender) {
+  const int bits = compress::read_frame_header(frame, sender).bits;
+  const auto found =
+      std::ranges::find(levels_, bits, [&](int level) { return bits_of(codebooks_, level); });
+  TW_REQUIRE(found != levels_.end(),
+             "the frame of device {} says {} bits an index, which no level has", sender, bits);
+  if (exchange == published_)
+    received_ = std::max(received_, static_cast<int>(found - levels_.begin()));
+  return *found;
+}
+
+void ExchangeLevels::miss(Index exchange) {
+  is_missed_ |= exchange == published_;
 }
 
 }  // namespace thinwire::strategy

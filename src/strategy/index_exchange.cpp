@@ -93,9 +93,9 @@ compress::IndexCoding IndexExchange::coding_of(Index exchange) const {
   return compress::coding_of(coding_, codebooks_.use(), exchange, has_terminal_);
 }
 
-std::span<const compress::IndexTables> IndexExchange::tables(Index exchange) const {
+std::span<const compress::IndexTables> IndexExchange::tables(Index exchange, int level) const {
   if (coding_of(exchange) == compress::IndexCoding::fixed) return {};
-  return codebooks_.index_tables(exchange, level_);
+  return codebooks_.index_tables(exchange, level);
 }
 
 std::int64_t IndexExchange::frame_bytes(Index exchange, Index rows) const {
@@ -157,8 +157,8 @@ fabric::Payload IndexExchange::pack(Index exchange, std::span<const std::int32_t
   const Index rows = std::ssize(indices) / codebooks_.use().groups;
   const std::span<std::byte> room = frame_.view().elements();
   const std::int64_t bytes =
-      compress::encode_frame(indices, known(own_indices_, exchange, 0, rows), tables(exchange),
-                             format_, coding_of(exchange), room);
+      compress::encode_frame(indices, known(own_indices_, exchange, 0, rows),
+                             tables(exchange, level_), format_, coding_of(exchange), room);
   const auto frame = room.first(static_cast<std::size_t>(bytes));
   const bool has_header = has_fixed_sizes(exchange) ? format_.has_header : true;
   const compress::FrameSize fixed =
@@ -175,7 +175,7 @@ void IndexExchange::choose_level(Index exchange, Index rows, const fabric::Fabri
   if (!levels_ || fabric.is_terminal()) return;
   levels_->begin(exchange, rows, fabric);
   if (!codebooks_.use().codes(exchange)) return;
-  level_ = levels_->choose(fabric.link());
+  level_ = levels_->choose(fabric.link(), coding_of(exchange));
   format_ = trace_format(codebooks_, level_);
 }
 
@@ -195,23 +195,35 @@ void IndexExchange::unpack_frames(Index exchange, const fabric::Delivery& arrive
   for (int device = 0; device < layout_->devices(); ++device) {
     if (device == layout_->device) continue;
     const Index rows = layout_->slices[static_cast<std::size_t>(device)].size;
-    const std::span<const std::byte> frame = arrived.from(device);
     const std::span<std::int32_t> indices = indices_of(remote_indices_, exchange, first, rows);
-    const compress::FrameFormat format =
-        levels_ ? levels_->format_of(exchange, frame, device) : format_;
-    if (is_readable(exchange, arrived, device))
-      compress::decode_frame(frame, known(remote_indices_, exchange, first, rows), tables(exchange),
-                             format, coding_of(exchange), device, indices);
-    else
+    if (is_readable(exchange, arrived, device)) {
+      const int level = sender_level(exchange, arrived, device);
+      compress::decode_frame(arrived.from(device), known(remote_indices_, exchange, first, rows),
+                             tables(exchange, level), format_of(level), coding_of(exchange), device,
+                             indices);
+    } else {
       std::ranges::fill(indices, 0);
+      if (levels_) levels_->miss(exchange);
+    }
     first += rows;
   }
 }
 
-/// A frame without its header tells nothing, nor does a piece of one that must be read as a whole.
+/// Of a frame that can be read.
+int IndexExchange::sender_level(Index exchange, const fabric::Delivery& arrived, int device) {
+  return levels_ ? levels_->level_of(exchange, arrived.from(device), device) : level_;
+}
+
+/// Of frames at this level, which is one for all unless somebody chooses.
+compress::FrameFormat IndexExchange::format_of(int level) const {
+  return levels_ ? trace_format(codebooks_, level) : format_;
+}
+
+/// A frame without its header tells nothing, nor does a piece of one that must be read as a whole,
+/// since nobody knows which token a bit belongs to.
 bool IndexExchange::is_readable(Index exchange, const fabric::Delivery& arrived, int device) const {
-  const std::int64_t bytes = std::ssize(arrived.from(device));
-  if (!has_fixed_sizes(exchange)) return !arrived.is_missing(device, 0, bytes);
+  if (coding_of(exchange) != compress::IndexCoding::fixed)
+    return !arrived.is_missing(device, 0, std::ssize(arrived.from(device)));
   return !format_.has_header || !arrived.is_missing(device, 0, 1);
 }
 
@@ -220,28 +232,33 @@ bool IndexExchange::is_readable(Index exchange, const fabric::Delivery& arrived,
 void IndexExchange::note_losses(Index exchange, const fabric::Delivery& arrived) {
   lost_.begin(remote_tokens(), remote_.capacity());
   const bool is_coded = codebooks_.use().codes(exchange);
+  const bool has_pieces = !is_coded || coding_of(exchange) == compress::IndexCoding::fixed;
   Index token = 0;
   for (int device = 0; device < layout_->devices(); ++device) {
     if (device == layout_->device) continue;
     const bool is_readable = !is_coded || this->is_readable(exchange, arrived, device);
+    const compress::FrameFormat format =
+        is_coded && is_readable ? format_of(sender_level(exchange, arrived, device)) : format_;
     const Index rows = layout_->slices[static_cast<std::size_t>(device)].size;
     for (Index row = 0; row < rows; ++row, ++token) {
-      const Slice bytes = bytes_of(exchange, row);
-      if (!is_readable || arrived.is_missing(device, bytes.begin, bytes.end())) lost_.lose(token);
+      const Slice bytes = bytes_of(exchange, row, format);
+      const bool is_missing = has_pieces && arrived.is_missing(device, bytes.begin, bytes.end());
+      if (!is_readable || is_missing) lost_.lose(token);
     }
     clear_lost(exchange, arrived, device);
   }
 }
 
-/// Where a row of a sender lies in its payload.
-Slice IndexExchange::bytes_of(Index exchange, Index row) const {
+/// Where a row of a sender lies in its payload, of indices that are not coded or of raw rows.
+Slice IndexExchange::bytes_of(Index exchange, Index row,
+                              const compress::FrameFormat& format) const {
   constexpr Index kByteBits = 8;
   if (!codebooks_.use().codes(exchange)) {
     const Index row_bytes = model_.config().hidden * Index{sizeof(float)};
     return {row * row_bytes, row_bytes};
   }
-  const Index row_bits = codebooks_.use().groups * format_.bits;
-  const Index begin = (format_.has_header ? kByteBits : 0) + row * row_bits;
+  const Index row_bits = codebooks_.use().groups * format.bits;
+  const Index begin = (format.has_header ? kByteBits : 0) + row * row_bits;
   const Index first = begin / kByteBits;
   return {first, (begin + row_bits + kByteBits - 1) / kByteBits - first};
 }

@@ -17,12 +17,15 @@ int finest_of(const LevelQuestion& question) {
   return static_cast<int>(question.bytes.size()) - 1;
 }
 
-/// The finest level whose expected_s(level) keeps to its bound.
+/// The finest level whose expected_s(level) keeps to its bound; the quickest always does.
 ///   present  the level in use
 template <class ExpectedTime>
 int finest_within(const LevelQuestion& question, int present, ExpectedTime&& expected_s) {
-  const double inevitable_s = (1 + kTolerance) * expected_s(0);
-  for (int level = finest_of(question); level > 0; --level) {
+  const int finest = finest_of(question);
+  double least_s = expected_s(0);
+  for (int level = 1; level <= finest; ++level) least_s = std::min(least_s, expected_s(level));
+  const double inevitable_s = (1 + kTolerance) * least_s;
+  for (int level = finest; level > 0; --level) {
     const double window_s = question.window_s * (level > present ? kUpward : 1);
     if (expected_s(level) <= std::max(window_s, inevitable_s)) return level;
   }

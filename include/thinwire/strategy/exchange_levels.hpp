@@ -1,43 +1,50 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "thinwire/compress/codebook_set.hpp"
-#include "thinwire/compress/index_frame.hpp"
+#include "thinwire/compress/index_coding.hpp"
 #include "thinwire/fabric/fabric.hpp"
 #include "thinwire/strategy/level_controller.hpp"
 
 namespace thinwire::strategy {
 
 /// The levels of one device's frames where a LevelController chooses them: what the controller asks
-/// for, taken from the fabric, and which level a peer's frame has. Windows are expected to be those
-/// of the same exchange in the pass before, in proportion to the rows, and until that is known
-/// those of the latest exchange.
+/// for, taken from the fabric, and which level a peer's frame has. Levels whose indices have equal
+/// bits are one, the finest: a header tells no more. Windows are expected to be those of the same
+/// exchange in the pass before, in proportion to the rows, and until that is known those of the
+/// latest exchange.
 class ExchangeLevels {
  public:
   ExchangeLevels(LevelControl control, const compress::CodebookSet& codebooks, Index exchanges);
 
   /// This device is about to publish `rows` rows in an all-gather as `exchange`, coded or not: what
-  /// the fabric reports of the one before is learnt.
+  /// the fabric reports of the one before is learnt, unless a peer's frame of it told nothing.
   void begin(Index exchange, Index rows, const fabric::Fabric& fabric);
-  /// The level of its frame, if it is coded.
-  int choose(const fabric::Link& link);
-  /// The format of a peer's frame of `exchange`, from the bits that its header tells: levels of
-  /// equal bits are one to a receiver. Throws Error that names `sender` for an empty frame and for
-  /// bits that no level has.
-  compress::FrameFormat format_of(Index exchange, std::span<const std::byte> frame, int sender);
+  /// The level of its frame, if it is coded; `coding`: of that frame.
+  int choose(const fabric::Link& link, compress::IndexCoding coding);
+  /// Of a peer's frame of `exchange`, from its header. Throws Error that names `sender` for an
+  /// empty frame, for what is no header, and for bits that no level has.
+  int level_of(Index exchange, std::span<const std::byte> frame, int sender);
+  /// A peer's frame of `exchange` did not come, or not enough of it: who knows how long it was.
+  void miss(Index exchange);
 
  private:
   void learn(const fabric::Fabric& fabric);
+  std::int64_t expected_bytes(int level, compress::IndexCoding coding) const;
 
   const compress::CodebookSet& codebooks_;
+  std::vector<int> levels_;  ///< to choose from, which the controller counts from 0; coarsest first
   std::unique_ptr<LevelController> controller_;
   std::vector<double> window_s_a_row_;  // [exchange]; negative: unknown
-  std::vector<double> bytes_;           // [level] scratch
+  std::vector<double> bytes_;           // [levels_] scratch
   double latest_window_s_a_row_ = -1;
   Index published_ = -1, published_rows_ = 0;
-  int received_ = -1;  // finest level among the peers' frames of exchange published_
+  int chosen_ = -1;         // level of the latest frame
+  int received_ = -1;       // finest among the peers' frames of exchange published_, in levels_
+  bool is_missed_ = false;  // one of them told nothing
 };
 
 }  // namespace thinwire::strategy

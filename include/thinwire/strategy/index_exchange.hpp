@@ -71,7 +71,7 @@ class IndexExchange : public Exchange {
  private:
   /// What frames of `exchange` are written with.
   compress::IndexCoding coding_of(Index exchange) const;
-  std::span<const compress::IndexTables> tables(Index exchange) const;
+  std::span<const compress::IndexTables> tables(Index exchange, int level) const;
   /// Bytes of the longest frame of `rows` rows.
   std::int64_t frame_bytes(Index exchange, Index rows) const;
   /// Of a run of rows, of `exchange` or one of the two before it, where these are kept.
@@ -85,7 +85,9 @@ class IndexExchange : public Exchange {
   void note_losses(Index exchange, const fabric::Delivery& arrived);
   bool is_readable(Index exchange, const fabric::Delivery& arrived, int device) const;
   void clear_lost(Index exchange, const fabric::Delivery& arrived, int device);
-  Slice bytes_of(Index exchange, Index row) const;
+  Slice bytes_of(Index exchange, Index row, const compress::FrameFormat& format) const;
+  int sender_level(Index exchange, const fabric::Delivery& arrived, int device);
+  compress::FrameFormat format_of(int level) const;
 
   const model::Model& model_;
   const compress::CodebookSet& codebooks_;

@@ -26,7 +26,8 @@ struct ObservedExchange {
 
 /// What a device knows before it publishes.
 struct LevelQuestion {
-  /// [level] of its message if it sent at that level, coarsest first, not descending, not empty.
+  /// [level] expected of its message if it sent at that level, coarsest first, not empty. Where
+  /// indices are coded a finer level may take less than a coarser one.
   std::span<const double> bytes;
   double latency_s = 0;  ///< the link's, as stated; 0 where nobody states it
   /// Local work expected between publishing and waiting; negative: unknown as yet.
@@ -35,8 +36,8 @@ struct LevelQuestion {
 
 /// Chooses the level of every message so that its transfer stays hidden behind local work: the
 /// finest level m whose expected time t_m keeps to
-///     t_m <= max(W, (1 + 1/8) t_0)
-/// W: the window; t_0: the time of the coarsest level. The first bound is the overlap law's (an
+///     t_m <= max(W, (1 + 1/8) t_min)
+/// W: the window; t_min: the least of these times, mostly the coarsest level's. The first bound is the overlap law's (an
 /// exchange costs max(t, W) - W; TRACE, section IV; ACCOUNTING 3). The second is for links that
 /// nothing hides: there a level may take an eighth more than the least possible, so that latency
 /// which no level avoids does not cost accuracy for nothing. A level finer than the present one
