@@ -74,10 +74,12 @@ std::string level_text(const Json& codebook, const Json& spec) {
     return fmt::format("{} active (level {})", codebook.at("active_codewords").get<Index>(),
                        level.get<int>());
   const Json& bits = codebook.at("mean_index_bits");
+  const bool is_coded = spec.at("index-coding") != "fixed";
   return fmt::format("level {}{}", level.get<std::string>(),
                      bits.is_null()
                          ? ""  // nothing was sent
-                         : fmt::format(", {:.3g} bits an index in the mean", bits.get<double>()));
+                         : fmt::format(", {:.3g} bits an index in the mean{}", bits.get<double>(),
+                                       is_coded ? " before coding" : ""));
 }
 
 void print_codebook(const Json& codebook, const Json& spec) {

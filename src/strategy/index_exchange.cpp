@@ -199,7 +199,7 @@ void IndexExchange::unpack_frames(Index exchange, const fabric::Delivery& arrive
     if (is_readable(exchange, arrived, device)) {
       const int level = sender_level(exchange, arrived, device);
       compress::decode_frame(arrived.from(device), known(remote_indices_, exchange, first, rows),
-                             tables(exchange, level), format_of(level), coding_of(exchange), device,
+                             tables(exchange, level), format_at(level), coding_of(exchange), device,
                              indices);
     } else {
       std::ranges::fill(indices, 0);
@@ -215,7 +215,7 @@ int IndexExchange::sender_level(Index exchange, const fabric::Delivery& arrived,
 }
 
 /// Of frames at this level, which is one for all unless somebody chooses.
-compress::FrameFormat IndexExchange::format_of(int level) const {
+compress::FrameFormat IndexExchange::format_at(int level) const {
   return levels_ ? trace_format(codebooks_, level) : format_;
 }
 
@@ -238,7 +238,7 @@ void IndexExchange::note_losses(Index exchange, const fabric::Delivery& arrived)
     if (device == layout_->device) continue;
     const bool is_readable = !is_coded || this->is_readable(exchange, arrived, device);
     const compress::FrameFormat format =
-        is_coded && is_readable ? format_of(sender_level(exchange, arrived, device)) : format_;
+        is_coded && is_readable ? format_at(sender_level(exchange, arrived, device)) : format_;
     const Index rows = layout_->slices[static_cast<std::size_t>(device)].size;
     for (Index row = 0; row < rows; ++row, ++token) {
       const Slice bytes = bytes_of(exchange, row, format);
