@@ -2,7 +2,8 @@
 # Levels of the codebooks chosen for every message beside every fixed level, on links whose rate
 # follows experiments/traces: latency (modelled, devices of 10 GFLOP/s) and score over the same
 # samples, under results/beyond/control/; with the latency that a message has on such links, under
-# results/beyond/control-latency/. Trains codebooks, scores, prints a table and verdicts:
+# results/beyond/control-latency/; with indices coded across layers, under
+# results/beyond/control-coded/. Trains codebooks, scores, prints a table and verdicts:
 # `adaptive` passes where no fixed level that scores as well is faster; `probing` is reported beside.
 #
 # Models and data: $THINWIRE_SHARED or ../shared; without them the small ones that PyPI packages
@@ -57,16 +58,18 @@ task() {
   name=$(basename "$model")-$strategy book=$results/codebooks/$name.safetensors
   local started=$SECONDS trace
   mkdir -p "$results/codebooks"
-  [ "$resume" = yes ] || rm -f {"$results","$results-latency"}/"$name".{jsonl,scores,log}
+  [ "$resume" = yes ] || rm -f "$results"{,-latency,-coded}/"$name".{jsonl,scores,log}
   [ "$resume" = yes ] && [ -e "$book" ] ||
     "$THINWIRE" codebook train --model "$model" --strategy "$strategy" --devices 2 \
       --codewords "$7" --input "$2" --samples "$3" --out "$book" >"$book.log" 2>&1 ||
     die "a codebook of $name could not be trained"
   # The first folder: goodput alone; the second: what a message takes beside, channel access and
-  # scheduling included (a round trip's half as vendors and measurements give it).
+  # scheduling included (a round trip's half as vendors and measurements give it); the third:
+  # goodput, with coded indices.
   for trace in wifi:1ms lte:10ms zigbee:3ms lora:20ms lora-duty:20ms; do
     score "$results" "${trace%:*}"
     score "$results-latency" "${trace%:*}" --latency "${trace#*:}"
+    score "$results-coded" "${trace%:*}" --index-coding cross-layer
   done
   printf '%s: %d s\n' "$name" "$((SECONDS - started))"
 }
@@ -86,7 +89,7 @@ else
 fi
 
 status=0
-for folder in "$results" "$results-latency"; do
+for folder in "$results"{,-latency,-coded}; do
   say "$folder"
   PYTHONPATH=analysis "$python" -m thinwire_analysis.level_control "$folder" || status=1
 done

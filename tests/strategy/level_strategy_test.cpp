@@ -120,17 +120,17 @@ TEST(ExchangeLevels, ReadsAFramesLevelFromItsHeader) {
   const CodebookSet codebooks =
       test::make_random_codebooks(model, test::codebook_use("trace-b"), kCodewords);
   strategy::ExchangeLevels levels(LevelControl::adaptive, codebooks, 2);
-  const auto format_of = [&](int header) {
+  const auto codewords_of = [&](int header) {
     const std::byte frame{static_cast<unsigned char>(header)};
-    return levels.format_of(0, {&frame, 1}, 1);
+    return codebooks.levels()[static_cast<std::size_t>(levels.level_of(0, {&frame, 1}, 1))];
   };
 
-  EXPECT_EQ(format_of(kFinestBits).codewords, kCodewords);
-  EXPECT_EQ(format_of(3).codewords, 8);
-  EXPECT_EQ(format_of(3 | 0x20).codewords, 8) << "the bits above tell the coding";
-  EXPECT_THROW(format_of(4), Error) << "no level has 16 codewords";
-  EXPECT_THROW(format_of(0), Error);
-  EXPECT_THROW(levels.format_of(0, {}, 1), Error);
+  EXPECT_EQ(codewords_of(kFinestBits), kCodewords);
+  EXPECT_EQ(codewords_of(3), 8);
+  EXPECT_EQ(codewords_of(3 | 0x20), 8) << "the bits above tell the coding";
+  EXPECT_THROW(codewords_of(4), Error) << "no level has 16 codewords";
+  EXPECT_THROW(codewords_of(0), Error);
+  EXPECT_THROW(levels.level_of(0, {}, 1), Error);
 }
 
 }  // namespace

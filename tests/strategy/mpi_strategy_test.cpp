@@ -108,7 +108,7 @@ TEST_P(OverMpi, CodedIndicesDoWhatTheyDoOverThreads) {
 }
 
 /// What a controller chooses follows from times, and the next choice from that: equal in every
-/// pass.
+/// pass, whether sizes follow from levels alone or from indices as well.
 TEST_P(OverMpi, ChosenLevelsAreThoseOverThreads) {
   fabric::Transport& world = session_->world();
   fabric::FabricOptions modelled{.clock = fabric::Clock::modelled,
@@ -117,12 +117,20 @@ TEST_P(OverMpi, ChosenLevelsAreThoseOverThreads) {
     modelled.device_flops_per_s.push_back(1e8);
     modelled.slowness.push_back(1 + 20 * p);  // so that windows and levels differ
   }
-  for (const char* strategy : {"trace-b", "trace-nb"}) {
+  for (const auto& [strategy, coding] :
+       {std::pair("trace-b", compress::IndexCoding::fixed),
+        std::pair("trace-nb", compress::IndexCoding::fixed),
+        std::pair("trace-b", compress::IndexCoding::cross_layer)}) {
+    const bool is_coded = coding != compress::IndexCoding::fixed;
+    if (is_coded && world.size() == 1) continue;  // one device sends nothing
     SCOPED_TRACE(strategy);
+    const compress::CodebookUse use = test::codebook_use(strategy);
     const compress::CodebookSet codebooks =
-        test::make_random_codebooks(model_, test::codebook_use(strategy), 64);
+        is_coded ? test::make_tabled_levels(model_, strategy, world.size(), use, 64, input_)
+                 : test::make_random_codebooks(model_, use, 64);
     const strategy::StrategyOptions options{.codebooks = &codebooks,
-                                            .level_control = strategy::LevelControl::adaptive};
+                                            .level_control = strategy::LevelControl::adaptive,
+                                            .index_coding = coding};
     const auto runner = strategy::make_strategy(strategy, model_, options,
                                                 {.device = world.rank(),
                                                  .devices = world.size(),

@@ -75,4 +75,18 @@ inline compress::CodebookSet make_tabled_codebooks(const model::Model& model,
   return {model, use, source, {std::pmr::new_delete_resource()}, compress::WithIndexTables::yes};
 }
 
+/// Random codebooks with tables of every level, each from a pass of `input` on it.
+inline compress::CodebookSet make_tabled_levels(const model::Model& model,
+                                                std::string_view strategy, int devices,
+                                                const compress::CodebookUse& use, Index codewords,
+                                                const model::ModelInput& input) {
+  const auto random = compress::random_codebooks(model.config(), use, codewords, 5);
+  TabledCodebooks source(model, use, *random);
+  const compress::CodebookSet plain = make_codebooks(model, use, *random);
+  for (int level = 0; level < static_cast<int>(plain.levels().size()); ++level)
+    source.count(run_pass(model, strategy, devices, {.codebooks = &plain, .level = level}, input),
+                 level);
+  return {model, use, source, {std::pmr::new_delete_resource()}, compress::WithIndexTables::yes};
+}
+
 }  // namespace thinwire::test
