@@ -87,7 +87,7 @@ class IndexExchange : public Exchange {
   void clear_lost(Index exchange, const fabric::Delivery& arrived, int device);
   Slice bytes_of(Index exchange, Index row, const compress::FrameFormat& format) const;
   int sender_level(Index exchange, const fabric::Delivery& arrived, int device);
-  compress::FrameFormat format_of(int level) const;
+  compress::FrameFormat format_at(int level) const;
 
   const model::Model& model_;
   const compress::CodebookSet& codebooks_;
