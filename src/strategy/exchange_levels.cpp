@@ -29,12 +29,14 @@ std::vector<int> distinct_levels(const compress::CodebookSet& codebooks) {
 }  // namespace
 
 ExchangeLevels::ExchangeLevels(LevelControl control, const compress::CodebookSet& codebooks,
-                               Index exchanges)
+                               Index exchanges, int devices)
     : codebooks_(codebooks),
       levels_(distinct_levels(codebooks)),
       controller_(make_level_controller(control)),
       window_s_a_row_(static_cast<std::size_t>(exchanges), -1.0),
-      bytes_(levels_.size()) {}
+      bytes_(levels_.size()),
+      devices_(devices),
+      frames_(static_cast<std::size_t>(exchanges * devices), -1) {}
 
 void ExchangeLevels::begin(Index exchange, Index rows, const fabric::Fabric& fabric) {
   if (published_ >= 0) learn(fabric);
@@ -44,26 +46,27 @@ void ExchangeLevels::begin(Index exchange, Index rows, const fabric::Fabric& fab
   is_missed_ = false;
 }
 
-int ExchangeLevels::choose(const fabric::Link& link, IndexCoding coding) {
+int ExchangeLevels::choose(const fabric::Fabric& fabric, IndexCoding coding) {
+  const fabric::Link& link = fabric.link();
   for (std::size_t i = 0; i < levels_.size(); ++i)
-    bytes_[i] = static_cast<double>(link.bytes_on_link(expected_bytes(levels_[i], coding)));
+    bytes_[i] = static_cast<double>(
+        link.bytes_on_link(expected_bytes(levels_[i], coding, fabric.device())));
   const double known = window_s_a_row_[static_cast<std::size_t>(published_)];
   const double window_s_a_row = known >= 0 ? known : latest_window_s_a_row_;
   const int choice =
       controller_->choose({.bytes = bytes_,
                            .latency_s = link.latency.value_s(),
                            .window_s = window_s_a_row * static_cast<double>(published_rows_)});
-  return chosen_ = levels_[static_cast<std::size_t>(choice)];
+  return frames_[place(published_, fabric.device())] = levels_[static_cast<std::size_t>(choice)];
 }
 
-/// Of the own frame. Tables are made from tokens that stay on a level; what a level's tables know
-/// after indices of another one is little, so that a frame after such is expected to be as long as
-/// without.
-std::int64_t ExchangeLevels::expected_bytes(int level, IndexCoding coding) const {
+/// Of the own frame.
+std::int64_t ExchangeLevels::expected_bytes(int level, IndexCoding coding, int device) const {
   const int bits = bits_of(codebooks_, level);
   if (coding == IndexCoding::fixed)
     return compress::frame_size(published_rows_, bits, true).bytes();
-  if (level != chosen_) coding = IndexCoding::entropy;
+  if (coding == IndexCoding::cross_layer && level != frames_[place(published_ - 1, device)])
+    coding = IndexCoding::entropy;
   const compress::IndexTables& tables = codebooks_.index_tables(published_, level).front();
   return compress::expected_frame_size(published_rows_, bits,
                                        compress::index_cost(tables, coding).expected_bits)
@@ -91,7 +94,7 @@ int ExchangeLevels::level_of(Index exchange, std::span<const std::byte> frame, i
              "the frame of device {} says {} bits an index, which no level has", sender, bits);
   if (exchange == published_)
     received_ = std::max(received_, static_cast<int>(found - levels_.begin()));
-  return *found;
+  return frames_[place(exchange, sender)] = *found;
 }
 
 void ExchangeLevels::miss(Index exchange) {

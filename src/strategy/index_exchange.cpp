@@ -60,7 +60,7 @@ IndexExchange::IndexExchange(const model::Model& model, const DeviceRole& role,
       remote_(most_remote_tokens(layouts), role.memory),
       lost_(role.memory) {
   if (options.level_control != LevelControl::fixed)
-    levels_.emplace(options.level_control, codebooks_, model.config().layers);
+    levels_.emplace(options.level_control, codebooks_, model.config().layers, role.devices);
   const Index groups = codebooks_.use().groups, last = model.config().layers - 1;
   const Index exchanges = coding_ == compress::IndexCoding::cross_layer ? 3 : 1;
   // No frame is longer than those of the last exchange.
@@ -127,12 +127,19 @@ std::span<std::int32_t> IndexExchange::indices_of(Matrix<std::int32_t>& kept, In
                static_cast<std::size_t>(rows * groups));
 }
 
+/// Indices of another level count as unknown: tables are made from tokens that stay on a level, and
+/// after an index that stands for more or for less they mislead.
 compress::KnownIndices IndexExchange::known(Matrix<std::int32_t>& kept, Index exchange,
-                                            Index first_row, Index rows) const {
+                                            Index first_row, Index rows, int device) const {
   compress::KnownIndices known;
-  if (coding_of(exchange) != compress::IndexCoding::cross_layer) return known;
+  const auto is_known = [&](Index earlier) {
+    return !levels_ || levels_->is_same(exchange, earlier, device);
+  };
+  if (coding_of(exchange) != compress::IndexCoding::cross_layer || !is_known(exchange - 1))
+    return known;
   known.previous = indices_of(kept, exchange - 1, first_row, rows);
-  if (coding_of(exchange - 1) == compress::IndexCoding::cross_layer)  // which has one before it
+  // The exchange before has one before it where it is coded so, too.
+  if (coding_of(exchange - 1) == compress::IndexCoding::cross_layer && is_known(exchange - 2))
     known.earlier = indices_of(kept, exchange - 2, first_row, rows);
   return known;
 }
@@ -157,7 +164,7 @@ fabric::Payload IndexExchange::pack(Index exchange, std::span<const std::int32_t
   const Index rows = std::ssize(indices) / codebooks_.use().groups;
   const std::span<std::byte> room = frame_.view().elements();
   const std::int64_t bytes =
-      compress::encode_frame(indices, known(own_indices_, exchange, 0, rows),
+      compress::encode_frame(indices, known(own_indices_, exchange, 0, rows, layout_->device),
                              tables(exchange, level_), format_, coding_of(exchange), room);
   const auto frame = room.first(static_cast<std::size_t>(bytes));
   const bool has_header = has_fixed_sizes(exchange) ? format_.has_header : true;
@@ -175,7 +182,7 @@ void IndexExchange::choose_level(Index exchange, Index rows, const fabric::Fabri
   if (!levels_ || fabric.is_terminal()) return;
   levels_->begin(exchange, rows, fabric);
   if (!codebooks_.use().codes(exchange)) return;
-  level_ = levels_->choose(fabric.link(), coding_of(exchange));
+  level_ = levels_->choose(fabric, coding_of(exchange));
   format_ = trace_format(codebooks_, level_);
 }
 
@@ -198,9 +205,9 @@ void IndexExchange::unpack_frames(Index exchange, const fabric::Delivery& arrive
     const std::span<std::int32_t> indices = indices_of(remote_indices_, exchange, first, rows);
     if (is_readable(exchange, arrived, device)) {
       const int level = sender_level(exchange, arrived, device);
-      compress::decode_frame(arrived.from(device), known(remote_indices_, exchange, first, rows),
-                             tables(exchange, level), format_at(level), coding_of(exchange), device,
-                             indices);
+      compress::decode_frame(
+          arrived.from(device), known(remote_indices_, exchange, first, rows, device),
+          tables(exchange, level), format_at(level), coding_of(exchange), device, indices);
     } else {
       std::ranges::fill(indices, 0);
       if (levels_) levels_->miss(exchange);

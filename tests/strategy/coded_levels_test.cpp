@@ -60,10 +60,13 @@ class Sender {
                        : sent_.back()[i] % codewords;
     const IndexCoding coding = compress::coding_of(coding_, codebooks_.use(), exchange, false);
     const compress::FrameFormat format = strategy::trace_format(codebooks_, level);
+    levels_.push_back(level);
     KnownIndices known;
-    if (coding == IndexCoding::cross_layer) known.previous = sent_.back();
-    if (coding == IndexCoding::cross_layer && sent_.size() > 1)
-      known.earlier = sent_[sent_.size() - 2];
+    if (coding == IndexCoding::cross_layer && levels_[levels_.size() - 2] == level) {
+      known.previous = sent_.back();
+      if (sent_.size() > 1 && levels_[levels_.size() - 3] == level)
+        known.earlier = sent_[sent_.size() - 2];
+    }
     std::vector<std::byte> frame(
         static_cast<std::size_t>(compress::worst_frame_bytes(std::ssize(indices), format, coding)));
     frame.resize(static_cast<std::size_t>(compress::encode_frame(
@@ -78,6 +81,7 @@ class Sender {
   IndexCoding coding_;
   std::size_t tokens_;
   std::vector<std::vector<std::int32_t>> sent_;
+  std::vector<int> levels_;
 };
 
 class CodedLevels : public testing::TestWithParam<const char*> {
@@ -187,9 +191,15 @@ TEST_P(CodedLevels, DevicesThatChooseDifferentlyUnderstandEachOther) {
                 std::ranges::find(set.levels(), header_bits(frames[p]), compress::index_bits) -
                 set.levels().begin();
             const IndexCoding used = compress::coding_of(coding, set.use(), e, false);
+            const auto is_same_level = [&](Index exchange) {
+              return header_bits(chosen.payloads[static_cast<std::size_t>(exchange)][p]) ==
+                     header_bits(frames[p]);
+            };
             KnownIndices known;
-            if (used == IndexCoding::cross_layer) known.previous = sent(e - 1);
-            if (used == IndexCoding::cross_layer && e > first + 1) known.earlier = sent(e - 2);
+            if (used == IndexCoding::cross_layer && is_same_level(e - 1)) {
+              known.previous = sent(e - 1);
+              if (e > first + 1 && is_same_level(e - 2)) known.earlier = sent(e - 2);
+            }
             std::vector<std::int32_t> read(sent(e).size());
             compress::decode_frame(frames[p], known, set.index_tables(e, static_cast<int>(level)),
                                    strategy::trace_format(set, static_cast<int>(level)), used,
@@ -214,7 +224,8 @@ TEST_P(CodedLevels, TakeTheRoomThatCodingLeaves) {
     return sum;
   };
   int fixed = 0, coded = 0;
-  for (const char* rate : {"2kbps", "5kbps", "10kbps", "20kbps", "50kbps"}) {
+  for (const char* rate :
+       {"2kbps", "5kbps", "10kbps", "20kbps", "30kbps", "50kbps", "80kbps", "120kbps"}) {
     fixed += bits_at(rate, IndexCoding::fixed);
     coded += bits_at(rate, IndexCoding::cross_layer);
   }
@@ -331,13 +342,13 @@ TEST(EqualBits, AreOneLevelTheFinest) {
   const auto random = compress::random_codebooks(model.config(), use, 16, 5);
   WithLevels source(*random, {5, 7, 8, 12, 16});
   const CodebookSet codebooks = test::make_codebooks(model, use, source);
-  strategy::ExchangeLevels levels(LevelControl::adaptive, codebooks, 2);
+  strategy::ExchangeLevels levels(LevelControl::adaptive, codebooks, 2, 2);
   const std::byte three_bits{3}, four_bits{4};
 
   test::on_devices(1, [&](fabric::Transport& transport) {
     const auto fabric = fabric::make_fabric(transport, {});
     levels.begin(0, 9, *fabric);
-    EXPECT_EQ(levels.choose(fabric->link(), IndexCoding::fixed), 2) << "the coarsest, of 8";
+    EXPECT_EQ(levels.choose(*fabric, IndexCoding::fixed), 2) << "the coarsest, of 8";
   });
   EXPECT_EQ(levels.level_of(0, {&three_bits, 1}, 1), 2);
   EXPECT_EQ(levels.level_of(0, {&four_bits, 1}, 1), 4);

@@ -119,7 +119,7 @@ TEST(ExchangeLevels, ReadsAFramesLevelFromItsHeader) {
   const model::Model model = test::load_model(test::kGoldenFolder / "models" / "vit-tiny");
   const CodebookSet codebooks =
       test::make_random_codebooks(model, test::codebook_use("trace-b"), kCodewords);
-  strategy::ExchangeLevels levels(LevelControl::adaptive, codebooks, 2);
+  strategy::ExchangeLevels levels(LevelControl::adaptive, codebooks, 2, 2);
   const auto codewords_of = [&](int header) {
     const std::byte frame{static_cast<unsigned char>(header)};
     return codebooks.levels()[static_cast<std::size_t>(levels.level_of(0, {&frame, 1}, 1))];

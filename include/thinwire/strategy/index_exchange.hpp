@@ -78,7 +78,7 @@ class IndexExchange : public Exchange {
   std::span<std::int32_t> indices_of(Matrix<std::int32_t>& kept, Index exchange, Index first_row,
                                      Index rows) const;
   compress::KnownIndices known(Matrix<std::int32_t>& kept, Index exchange, Index first_row,
-                               Index rows) const;
+                               Index rows, int device) const;
   void choose_level(Index exchange, Index rows, const fabric::Fabric& fabric);
   fabric::Payload pack(Index exchange, std::span<const std::int32_t> indices);
   void unpack_frames(Index exchange, const fabric::Delivery& arrived);
