@@ -48,6 +48,13 @@ TEST(IndexFrameSize, GivesTheCompressionRatesThatTracePrints) {
               0.5);
 }
 
+TEST(IndexFrameSize, OfACodedFrameIsWhatItsTablesExpectAndAtMostTheFixedOne) {
+  EXPECT_EQ(expected_frame_size(10, 9, 2.25),
+            (FrameSize{.payload_bits = 23, .header_bits = 8, .padding_bits = 1}));
+  EXPECT_EQ(expected_frame_size(10, 9, 9.5), frame_size(10, 9, true));
+  EXPECT_EQ(expected_frame_size(0, 9, 2.25).bytes(), 1);
+}
+
 TEST(IndexFrameSize, RefusesImpossibleFields) {
   EXPECT_THROW(frame_size(-1, 8, true), Error);
   EXPECT_THROW(frame_size(1, 0, true), Error);

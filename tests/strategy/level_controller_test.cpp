@@ -113,6 +113,18 @@ TEST(RateController, ChoosesTheFinestOfEqualMessages) {
   EXPECT_EQ(controller.choose({.bytes = kEqual, .window_s = 1e-3}), 2);
 }
 
+/// As of coded indices, right after frames of a finer level.
+TEST(RateController, IsNotHeldToACoarserLevelThatTakesMore) {
+  RateController controller;
+  const std::array coded = {20.0, 24.0, 18.0, 40.0};
+  controller.choose({.bytes = coded});
+  controller.observe({0, 20, 20.0});
+
+  EXPECT_EQ(controller.choose({.bytes = coded, .window_s = 0}), 2);
+  EXPECT_EQ(controller.choose({.bytes = coded, .window_s = 22}), 2);
+  EXPECT_EQ(controller.choose({.bytes = coded, .window_s = 50}), 3);
+}
+
 TEST(ProbingController, FindsTheLevelThatTheWindowCoversWithoutKnowingTheLatency) {
   for (const double latency_s : {0.0, 0.4e-3}) {
     ProbingController controller;
