@@ -63,6 +63,22 @@ void Codebook::nearest(MatrixView<const float> x, int level, std::span<float> sc
   }
 }
 
+void Codebook::nearest_to(const Codebook& before, int level,
+                          std::span<std::int32_t> indices) const {
+  TW_REQUIRE(before.groups() == groups() && before.hidden() == hidden(),
+             "{} groups of a codebook of width {} after {} of width {}", groups(), hidden(),
+             before.groups(), before.hidden());
+  Operations uncounted;
+  for (std::size_t g = 0; g < searches_.size(); ++g) {
+    const Matrix<float> codewords = before.searches_[g].unpacked(level);
+    TW_REQUIRE(std::ssize(indices) == codewords.rows() * groups(), "{} indices for {} codewords",
+               indices.size(), codewords.rows());
+    Matrix<float> scratch(1, scratch_floats(codewords.rows(), level));
+    searches_[g](codewords.view(), level, scratch.view().elements(), indices.subspan(g), groups(),
+                 uncounted);
+  }
+}
+
 void Codebook::lookup(std::span<const std::int32_t> indices, MatrixView<float> rows) const {
   TW_REQUIRE(!tables_.empty(), "a codebook of {} codewords was made for searching alone",
              codewords());

@@ -109,12 +109,6 @@ void check_loss(const RunSpec& spec) {
                 "--on-loss={} with --strategy={}: only strategies that split the tokens can do "
                 "without a message (write retransmit)",
                 to_string(spec.on_loss), spec.strategy);
-  require_input(
-      spec.on_loss != fabric::OnLoss::reuse || !traits_of(spec.strategy).has_buffers() ||
-          spec.buffers == compress::Buffers::off,
-      "--on-loss=reuse with --buffers={}: an earlier codeword is coded anew, and codewords "
-      "are kept without buffers alone (write --buffers=off, or --on-loss=skip)",
-      to_string(spec.buffers));
   require_input(!spec.has_terminal(),
                 "--on-loss={} with --io=terminal: what a terminal sends must arrive (write "
                 "retransmit, or --io=replicated)",

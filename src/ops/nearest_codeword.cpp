@@ -7,8 +7,6 @@
 #include <limits>
 #include <numeric>
 
-#include "thinwire/tensor/matrix.hpp"
-
 namespace thinwire::ops {
 namespace {
 
@@ -119,6 +117,11 @@ Index NearestCodeword::width() const {
 Index NearestCodeword::codewords(int level) const {
   TW_REQUIRE(level >= 0 && level < levels(), "level {} of {}", level, levels());
   return levels_[static_cast<std::size_t>(level)].outputs();
+}
+
+Matrix<float> NearestCodeword::unpacked(int level) const {
+  TW_REQUIRE(level >= 0 && level < levels(), "level {} of {}", level, levels());
+  return levels_[static_cast<std::size_t>(level)].unpacked();
 }
 
 Index NearestCodeword::scratch_floats(Index rows, Index width, Index codewords) {

@@ -288,17 +288,9 @@ void IndexExchange::find_successors(const DeviceRole& role) {
   successors_ = Matrix<std::int32_t>(layers, codewords * use.groups, role.memory);
   known_indices_ = Matrix<std::int32_t>(1, remote_.capacity() * use.groups, role.memory);
   is_known_ = Matrix<std::uint8_t>(1, remote_.capacity(), role.memory);
-  std::vector<std::int32_t> all;
-  for (Index i = 0; i < codewords; ++i)
-    all.insert(all.end(), static_cast<std::size_t>(use.groups), static_cast<std::int32_t>(i));
-  Matrix<float> rows(codewords, model_.config().hidden);
-  Operations uncounted;  // set-up, as making buffers is
-  for (Index e = use.codes_first_exchange ? 1 : 2; e < layers; ++e) {
-    codebooks_.codebook(e - 1).lookup(all, rows.view());
-    Matrix<float> scratch(1, codebooks_.codebook(e).scratch_floats(codewords, level_));
-    codebooks_.codebook(e).nearest(rows.view(), level_, scratch.view().elements(),
-                                   successors_.view().row(e), uncounted);
-  }
+  for (Index e = use.codes_first_exchange ? 1 : 2; e < layers; ++e)
+    codebooks_.codebook(e).nearest_to(codebooks_.codebook(e - 1), level_,
+                                      successors_.view().row(e));
 }
 
 void IndexExchange::stand_in(Index layer, fabric::OnLoss policy) {

@@ -34,11 +34,7 @@ TraceExchange::TraceExchange(const model::Model& model, const DeviceRole& role,
   rows_ = Matrix<float>(row_count(use, remote), config.hidden, role.memory);
   normed_ = Matrix<float>(normed_count(use, config, remote), config.hidden, role.memory);
   ffn_ = Matrix<float>(ffn_count(use, remote), config.ffn, role.memory);
-  if (options.on_loss != fabric::OnLoss::reuse) return;
-  require_input(use.buffers == Buffers::off,
-                "on-loss=reuse with buffers={}: codewords are kept with buffers=off alone",
-                to_string(use.buffers));
-  find_successors(role);
+  if (options.on_loss == fabric::OnLoss::reuse) find_successors(role);
 }
 
 void TraceExchange::decode_remote(Index layer, ops::KvContext& context, Operations& counted) {

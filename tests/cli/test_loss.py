@@ -14,7 +14,7 @@ STRATEGIES = {
     "voltage": (),
     "prism": ("--segments", "2"),
     "astra": ("--codebook", GOLDEN / "vit-tiny.safetensors", "--groups", "3"),
-    "trace-b": ("--codebook", GOLDEN / "vit-tiny.safetensors", "--buffers", "off"),
+    "trace-b": ("--codebook", GOLDEN / "vit-tiny.safetensors"),
     "trace-nb": ("--codebook", GOLDEN / "vit-tiny.safetensors"),
 }
 
@@ -149,10 +149,6 @@ def test_evaluation_loses_the_same_however_samples_are_spread(thinwire, tmp_path
         (
             ("--segments", "2", "--scaling", "duplicate", "--loss", "0.1", "--on-loss", "skip"),
             "--on-loss=skip with --scaling=duplicate",
-        ),
-        (
-            ("--strategy", "trace-b", "--loss", "0.1", "--on-loss", "reuse"),
-            "--on-loss=reuse with --buffers=kv: an earlier codeword is coded anew",
         ),
         (("--loss", "0.1", "--clock", "native"), "--loss=0.1 with --clock=native"),
     ],

@@ -168,6 +168,35 @@ TEST(Codebook, MadeForSearchingAloneCannotDequantise) {
   EXPECT_THROW(codebook.lookup(std::array{0, 1}, rows.view()), Error);
 }
 
+TEST(Codebook, FindsTheCodewordsOfAnotherWithAndWithoutItsTable) {
+  for (const Shape shape : kShapes)
+    for (const Similarity similarity : {Similarity::cosine, Similarity::squared})
+      for (int level = 0; level <= kFinest; ++level) {
+        SCOPED_TRACE(testing::Message() << shape.groups << " groups, level " << level);
+        std::vector<Matrix<float>> groups = make_groups(shape), others;
+        for (Index g = 0; g < shape.groups; ++g)
+          others.push_back(
+              random_matrix(kCodewords, shape.width, std::string("other") + char('0' + g)));
+        const Index candidates = kLevels[static_cast<std::size_t>(level)];
+        std::vector<std::int32_t> found(static_cast<std::size_t>(candidates * shape.groups), -1);
+        std::vector<std::int32_t> again = found;
+
+        make_codebook(groups, similarity)
+            .nearest_to(make_codebook(others, similarity), level, found);
+        make_codebook(groups, similarity, Dequantise::no)
+            .nearest_to(make_codebook(others, similarity, Dequantise::no), level, again);
+
+        EXPECT_EQ(again, found);
+        for (Index k = 0; k < candidates; ++k)
+          for (Index g = 0; g < shape.groups; ++g) {
+            const auto of_group = static_cast<std::size_t>(g);
+            EXPECT_EQ(found[static_cast<std::size_t>(k * shape.groups + g)],
+                      plain_nearest(groups[of_group].view(), others[of_group].view().row(k),
+                                    candidates, similarity));
+          }
+      }
+}
+
 TEST(Codebook, RefusesShapesThatDoNotFit) {
   const std::vector<Matrix<float>> groups = make_groups({3, 16});
   const Codebook codebook = make_codebook(groups, Similarity::cosine);
@@ -180,6 +209,9 @@ TEST(Codebook, RefusesShapesThatDoNotFit) {
   EXPECT_THROW(codebook.lookup(indices, narrow.view()), Error);
   EXPECT_THROW(codebook.nearest(narrow.view(), 0, scratch, indices, counted), Error);
   EXPECT_THROW(codebook.nearest(rows.view(), 3, scratch, indices, counted), Error);
+  EXPECT_THROW(codebook.nearest_to(codebook, 1, indices), Error);  // 5 codewords in 3 groups
+  const std::vector<Matrix<float>> wider = make_groups({1, 48});
+  EXPECT_THROW(make_codebook(wider, Similarity::cosine).nearest_to(codebook, 0, indices), Error);
 }
 
 TEST(Codebook, AttachedSearchesAndTablesAreTheWritten) {

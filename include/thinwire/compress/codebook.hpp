@@ -30,6 +30,10 @@ class Codebook {
   /// x [n, D] -> indices [n * G], a row's groups in order.
   void nearest(MatrixView<const float> x, int level, std::span<float> scratch,
                std::span<std::int32_t> indices, Operations& counted) const;
+  /// What nearest() says of every codeword of a level of `before`, a codebook of the same groups:
+  /// indices [codewords of that level * G]. Both are taken from their searches, so that it needs no
+  /// Dequantise and finds the same with and without. Set-up: it unpacks those of `before`.
+  void nearest_to(const Codebook& before, int level, std::span<std::int32_t> indices) const;
   /// indices [n * G] -> rows [n, D]: the codewords. Needs Dequantise::yes.
   void lookup(std::span<const std::int32_t> indices, MatrixView<float> rows) const;
 

@@ -6,6 +6,7 @@
 
 #include "thinwire/base/operations.hpp"
 #include "thinwire/ops/linear.hpp"
+#include "thinwire/tensor/matrix.hpp"
 
 namespace thinwire::ops {
 
@@ -27,6 +28,9 @@ class NearestCodeword {
   Index width() const;
   int levels() const { return static_cast<int>(levels_.size()); }
   Index codewords(int level) const;
+  /// The codewords of a level [codewords(level), width] as they are searched: of unit length with
+  /// Similarity::cosine, else bit for bit as given. Unpacked for set-up, not for a pass.
+  Matrix<float> unpacked(int level) const;
 
   /// Floats of scratch for a search of `rows` rows of `width` among `codewords`: the scores of a
   /// block of rows, and a dense copy of it for rows that are columns of wider ones.

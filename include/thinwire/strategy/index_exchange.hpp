@@ -49,8 +49,7 @@ class IndexExchange : public Exchange {
   /// Before decode_remote() on a link that drops packets: hides lost tokens, or lets something else
   /// stand in for them. Here indices, where find_successors() has been called; else nothing.
   virtual void stand_in(Index layer, fabric::OnLoss policy);
-  /// For OnLoss::reuse: which index of this exchange stands for one of the exchange before. Needs
-  /// the codewords (Buffers::off).
+  /// For OnLoss::reuse: which index of this exchange stands for one of the exchange before.
   void find_successors(const DeviceRole& role);
 
   const model::Model& model() const { return model_; }
