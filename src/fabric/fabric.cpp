@@ -24,8 +24,8 @@ std::span<const std::byte> Delivery::from(int device) const {
 }
 
 bool Delivery::is_missing(int device, std::int64_t begin, std::int64_t end) const {
-  if (link_ == nullptr || device == receiver_ || begin >= end) return false;
-  const MessageLosses losses(link_->loss, number_, device, receiver_);
+  if (!may_miss(device) || begin >= end) return false;
+  const MessageLosses losses = losses_of(device);
   const std::int64_t packet_bytes = link_->packet_bytes();
   for (std::int64_t packet = begin / packet_bytes; packet * packet_bytes < end; ++packet)
     if (losses.is_lost(packet)) return true;
@@ -168,15 +168,13 @@ void Fabric::drop_packets(Delivery& delivery, const Slot& slot) {
   std::int64_t offset = 0;
   for (int from = 0; from < devices(); ++from) {
     const std::int64_t size = slot.arrived[static_cast<std::size_t>(from)];
-    for (std::int64_t begin = 0; begin < size && from != device(); begin += packet_bytes) {
-      const std::int64_t end = std::min(size, begin + packet_bytes);
-      ++losses_.packets;
-      if (!delivery.is_missing(from, begin, end)) continue;
+    if (from != device()) losses_.packets += (size + packet_bytes - 1) / packet_bytes;
+    delivery.for_each_lost(from, [&](std::int64_t begin, std::int64_t end) {
       ++losses_.lost_packets;
       std::ranges::fill(slot.into.subspan(static_cast<std::size_t>(offset + begin),
                                           static_cast<std::size_t>(end - begin)),
                         Delivery::kLostByte);
-    }
+    });
     offset += size;
   }
 }

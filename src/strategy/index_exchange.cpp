@@ -271,14 +271,11 @@ Slice IndexExchange::bytes_of(Index exchange, Index row,
 }
 
 void IndexExchange::clear_lost(Index exchange, const fabric::Delivery& arrived, int device) {
-  const std::span<const std::byte> payload = arrived.from(device);
-  if (!arrived.is_missing(device, 0, std::ssize(payload))) return;
   const std::span<std::byte> buffer = receive_buffer(exchange);
-  const auto offset = static_cast<std::size_t>(payload.data() - buffer.data());
-  for (std::size_t i = 0; i < payload.size(); ++i) {
-    const auto byte = static_cast<std::int64_t>(i);
-    if (arrived.is_missing(device, byte, byte + 1)) buffer[offset + i] = std::byte{0};
-  }
+  const std::ptrdiff_t offset = arrived.from(device).data() - buffer.data();
+  arrived.for_each_lost(device, [&](std::int64_t begin, std::int64_t end) {
+    std::fill(buffer.begin() + offset + begin, buffer.begin() + offset + end, std::byte{0});
+  });
 }
 
 void IndexExchange::find_successors(const DeviceRole& role) {

@@ -72,7 +72,7 @@ void RowExchange::restore(const fabric::Delivery& arrived) {
 void RowExchange::decode(Index layer, const fabric::Delivery& arrived, ops::KvContext& context,
                          Operations& counted) {
   if (is_coded()) restore(arrived);
-  if (arrived.is_lossy()) conceal(layer, arrived);
+  if (arrived.is_lossy()) conceal(arrived);
   Columns all = columns();
   if (arrived.is_lossy()) all.log_counts = lost_.log_counts(all.log_counts.first(count(all.rows)));
   append(layer, all, {0, all.local.begin}, context, counted);
@@ -80,18 +80,20 @@ void RowExchange::decode(Index layer, const fabric::Delivery& arrived, ops::KvCo
 }
 
 /// Leaves nothing of what was lost in received_.
-void RowExchange::conceal(Index layer, const fabric::Delivery& arrived) {
+void RowExchange::conceal(const fabric::Delivery& arrived) {
   Index rows = 0;
   for (int device = 0; device < layout_->devices(); ++device) rows += published_rows(device);
   lost_.begin(rows, received_.rows());
-  Index row = 0;
+  const std::int64_t row_bytes = compress::row_bytes(payload_, received_.cols());
+  Index first = 0;
   for (int device = 0; device < layout_->devices(); ++device) {
     const Index published = published_rows(device);
-    const std::int64_t row_bytes = published == 0 ? 0 : payload_bytes(layer, device) / published;
-    for (Index i = 0; i < published; ++i, ++row) {
-      if (arrived.is_missing(device, i * row_bytes, (i + 1) * row_bytes)) lost_.lose(row);
-      if (device != layout_->device) replace(row, arrived.policy());
-    }
+    arrived.for_each_lost(device, [&](std::int64_t begin, std::int64_t end) {
+      for (Index row = begin / row_bytes; row * row_bytes < end; ++row) lost_.lose(first + row);
+    });
+    for (Index row = first; device != layout_->device && row < first + published; ++row)
+      replace(row, arrived.policy());
+    first += published;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "devices.hpp"
@@ -173,7 +174,8 @@ TEST(Link, CutsMessagesAsTheOverheadSays) {
 /// Every device gathers `bytes` bytes of its number + 1; returns what each has then.
 struct Received {
   std::vector<std::byte> bytes;
-  std::vector<bool> is_missing;  ///< [packet of any sender]
+  std::vector<bool> is_missing;                   ///< [packet of any sender]
+  std::vector<std::array<std::int64_t, 3>> lost;  ///< sender, begin and end of its bytes
   LossCounts losses;
 };
 
@@ -192,6 +194,10 @@ std::vector<Received> gather_over(const Link& link, int devices, std::size_t byt
     for (int from = 0; from < devices; ++from)
       for (std::int64_t begin = 0; begin < std::ssize(mine); begin += link.packet_bytes())
         received.is_missing.push_back(delivery.is_missing(from, begin, begin + 1));
+    for (int from = 0; from < devices; ++from)
+      delivery.for_each_lost(from, [&](std::int64_t begin, std::int64_t end) {
+        received.lost.push_back({from, begin, end});
+      });
     received.losses = fabric->end_iteration().losses;
   });
   return all;
@@ -206,6 +212,7 @@ TEST(DroppingLink, LeavesNothingOfALostPacket) {
     for (int device = 0; device < 3; ++device) {
       const Received& received = all[static_cast<std::size_t>(device)];
       std::int64_t lost = 0;
+      std::vector<std::array<std::int64_t, 3>> visited;
       for (int from = 0; from < 3; ++from) {
         const MessageLosses losses(link.loss, {5, 6}, from, device);
         for (std::size_t i = 0; i < 95; ++i) {
@@ -214,10 +221,13 @@ TEST(DroppingLink, LeavesNothingOfALostPacket) {
           EXPECT_EQ(received.is_missing[static_cast<std::size_t>(from * 10 + packet)], is_lost);
           EXPECT_EQ(received.bytes[static_cast<std::size_t>(from) * 95 + i],
                     is_lost ? Delivery::kLostByte : std::byte(from + 1));
-          if (is_lost && i % 10 == 0) ++lost;
+          if (!is_lost || i % 10 != 0) continue;
+          ++lost;
+          visited.push_back({from, packet * 10, std::min<std::int64_t>(95, packet * 10 + 10)});
         }
       }
       EXPECT_GT(lost, 0);
+      EXPECT_EQ(received.lost, visited);
       EXPECT_EQ(received.losses.packets, 20);
       EXPECT_EQ(received.losses.lost_packets, lost);
     }
@@ -230,6 +240,7 @@ TEST(DroppingLink, DeliversWhatHasNoNumber) {
 
   for (const Received& received : gather_over(link, 2, 95, std::nullopt, Clock::emulated)) {
     EXPECT_EQ(std::ranges::count(received.bytes, Delivery::kLostByte), 0);
+    EXPECT_TRUE(received.lost.empty());
     EXPECT_EQ(received.losses, LossCounts{});
   }
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -99,15 +100,33 @@ class Delivery {
   /// Whether any of the bytes begin .. end - 1 of what `device` has sent was lost. Cost: a hash for
   /// every packet.
   bool is_missing(int device, std::int64_t begin, std::int64_t end) const;
+  /// Calls visit(begin, end) for the bytes begin .. end - 1 of each lost packet of what `device`
+  /// has sent, in their order. Cost: a hash for every packet.
+  template <class Visit>
+  void for_each_lost(int device, Visit&& visit) const;
 
  private:
   friend class Fabric;
+  /// Whether it is not certain that all of what `device` has sent is there.
+  bool may_miss(int device) const { return link_ != nullptr && device != receiver_; }
+  MessageLosses losses_of(int device) const { return {link_->loss, number_, device, receiver_}; }
+
   std::span<const std::byte> all_;
   std::span<const std::int64_t> sizes_;
   const Link* link_ = nullptr;  // that drops packets
   ExchangeNumber number_;
   int receiver_ = 0;
 };
+
+template <class Visit>
+void Delivery::for_each_lost(int device, Visit&& visit) const {
+  if (!may_miss(device)) return;
+  const MessageLosses losses = losses_of(device);
+  const std::int64_t size = std::ssize(from(device)), packet_bytes = link_->packet_bytes();
+  for (std::int64_t packet = 0; packet * packet_bytes < size; ++packet)
+    if (losses.is_lost(packet))
+      visit(packet * packet_bytes, std::min(size, (packet + 1) * packet_bytes));
+}
 
 /// How an all-gather has travelled, as far as the device that waited for it can know.
 struct TransferReport {

@@ -27,7 +27,8 @@ class LostRows {
     std::ranges::fill(lost_.view().row(0), kArrived);
   }
   void lose(Index row) {
-    lost_(0, row) = kLost;
+    if (is_lost(row)) return;
+    lost_(0, row) |= kLost;
     ++count_;
   }
   /// Attention does not see the row, whether it was lost or nothing is known of it.

@@ -57,7 +57,7 @@ class RowExchange : public Exchange {
   void append(Index layer, const Columns& columns, Slice rows, ops::KvContext& context,
               Operations& counted);
 
-  void conceal(Index layer, const fabric::Delivery& arrived);
+  void conceal(const fabric::Delivery& arrived);
   void replace(Index row, fabric::OnLoss policy);
 
   const model::Model& model_;
