@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "check_strategy.hpp"
 #include "plan_parts.hpp"
@@ -6,6 +7,7 @@
 #include "thinwire/cost/energy.hpp"
 #include "thinwire/cost/iteration.hpp"
 #include "thinwire/harness/check_spec.hpp"
+#include "thinwire/harness/statistics.hpp"
 
 namespace thinwire::harness {
 namespace {
@@ -30,6 +32,10 @@ std::int64_t most_memory(const cost::Prediction& prediction) {
   return most;
 }
 
+double median(std::vector<double> samples) {
+  return summarize(std::move(samples)).p50;
+}
+
 double energy_of(const RunSpec& spec, std::span<const cost::DeviceTime> times,
                  std::span<const cost::RadioLoad> radio) {
   const std::vector<cost::Powers> powers = spec.powers_per_device();
@@ -40,16 +46,26 @@ double energy_of(const RunSpec& spec, std::span<const cost::DeviceTime> times,
   return sum_j;
 }
 
+/// Of one iteration, which all are like; where packets are sent again and chance makes iterations
+/// differ, medians over those that `predict` shows.
 void fill_figures(PlanEntry& entry, const cost::Prediction& prediction, const fabric::Link& link) {
   const std::span<const cost::Prediction> sequences(&prediction, 1);
-  const auto times = cost::modelled_time(sequences, link, entry.spec.flops_per_s_per_device(),
-                                         entry.spec.slowness_per_device());
+  const std::vector<double> rates = entry.spec.flops_per_s_per_device();
+  const std::vector<double> slowness = entry.spec.slowness_per_device();
   const auto radio = cost::radio_loads(sequences, link);
-  const cost::DeviceTime& last = cost::last_of(times);
-  entry.latency_s = cost::end_s(last);
-  entry.compute_s = last.compute_s;
-  entry.wait_s = last.wait_s;
-  entry.energy_j = energy_of(entry.spec, times, radio);
+  std::vector<double> latency_s, compute_s, wait_s, energy_j;
+  for (int i = 0; i < (link.loss.repeats() ? entry.spec.iterations : 1); ++i) {
+    const auto times = cost::modelled_time(sequences, link, rates, slowness, i);
+    const cost::DeviceTime& last = cost::last_of(times);
+    latency_s.push_back(cost::end_s(last));
+    compute_s.push_back(last.compute_s);
+    wait_s.push_back(last.wait_s);
+    energy_j.push_back(energy_of(entry.spec, times, radio));
+  }
+  entry.latency_s = median(std::move(latency_s));
+  entry.compute_s = median(std::move(compute_s));
+  entry.wait_s = median(std::move(wait_s));
+  entry.energy_j = median(std::move(energy_j));
   entry.bits = std::ranges::max(radio, {}, &cost::RadioLoad::sent_bits).sent_bits;
   entry.memory_bytes = most_memory(prediction);
 }

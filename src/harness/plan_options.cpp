@@ -13,10 +13,10 @@ namespace {
 constexpr std::array<std::string_view, 3> kObjectives = {"latency", "energy", "bits"};
 
 /// What all strategies have in common.
-constexpr std::array<std::string_view, 16> kOfAllStrategies = {
+constexpr std::array<std::string_view, 17> kOfAllStrategies = {
     "dtype",    "model",    "tokens",       "devices",    "threads",     "device-gflops",
     "slowness", "memory",   "device-power", "idle-power", "radio-power", "rate",
-    "latency",  "topology", "overhead",     "io"};
+    "latency",  "topology", "overhead",     "loss",       "io"};
 
 /// And what narrows the choice.
 constexpr std::array<std::string_view, 15> kOfSome = {

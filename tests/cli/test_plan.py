@@ -52,6 +52,24 @@ def test_the_command_that_a_plan_prints_predicts_its_latency(thinwire, plan):
     assert record["spec"]["rows"] == best["rows"]
 
 
+def test_a_link_that_loses_packets_takes_the_time_that_predict_shows(thinwire, plan):
+    few = (*PLAN, "--strategy", "voltage", "--partition", "paper", "--overhead", "tcp")
+    whole = plan(*few)
+    lossy = plan(*few, "--loss", "20%")
+    best = lossy["candidates"][0]
+    flags = [part for name, value in best["run"].items() for part in (f"--{name}", value)]
+
+    (record,) = thinwire.records("predict", *flags)
+
+    assert lossy["link"]["loss"]["probability"] == 0.2
+    latency_s = record["time"]["links"][0]["latency_s"]
+    assert len(set(latency_s["samples"])) > 1
+    assert best["latency_s"] == pytest.approx(latency_s["p50"], rel=1e-12)
+    assert best["latency_s"] > whole["candidates"][0]["latency_s"]
+    assert best["bits_per_inference"] > whole["candidates"][0]["bits_per_inference"]
+    assert "loss" not in whole["link"]
+
+
 def test_choices_cover_the_rates_without_a_gap(plan):
     made = plan(*PLAN, *FEW, "--rate-range", "1Mbps..1Gbps")
 
