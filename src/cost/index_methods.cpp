@@ -92,6 +92,10 @@ class IndexMethod final : public FamilyMethod {
   /// The receiver runs the second half of a block on what the indices stand for.
   bool finishes_remote_rows() const { return is_trace() && !has_buffers(); }
   bool keeps_remote_state() const { return use_.published == Published::attention_output; }
+  /// trace-nb and trace-1b go on with the states that they know.
+  bool reuses_indices() const {
+    return workload_.on_loss == fabric::OnLoss::reuse && !keeps_remote_state();
+  }
   Index active_codewords() const {
     return workload_.active_codewords > 0 ? workload_.active_codewords : workload_.codewords;
   }
@@ -162,7 +166,8 @@ Memory IndexMethod::tables() const {
   const Index dequantised = has_buffers() ? 0 : codewords * hidden;
   const Index buffered = has_buffers() ? codewords * hidden * (looks_up_kv() ? 2 : 1) : 0;
   return {
-      .codebooks = coded_exchanges() * kBytesPerValue * (searched * hidden + biases + dequantised),
+      .codebooks = coded_exchanges() * kBytesPerValue * (searched * hidden + biases + dequantised) +
+                   workload_.index_tables_bytes,
       .buffers = coded_exchanges() * kBytesPerHalf * buffered};
 }
 
@@ -181,7 +186,14 @@ std::int64_t IndexMethod::workspace_bytes(const Share& share) const {
     values += remote * model().ffn;
     if (is_pre_norm || keeps_remote_state()) values += remote * hidden;  // normalised, codewords
   }
-  return kBytesPerValue * values + longest_frame(own).bytes() + received_bytes_;
+  std::int64_t bytes = longest_frame(own).bytes() + received_bytes_;
+  bytes += lost_rows_bytes(workload_.on_loss, remote);
+  if (reuses_indices()) {
+    values += model().layers * active_codewords() * use_.groups;  // successors
+    values += remote * use_.groups;                               // indices as last known,
+    bytes += remote;                                              // and whether they are
+  }
+  return kBytesPerValue * values + bytes;
 }
 
 /// Null for one device: it needs no codebook.

@@ -59,6 +59,10 @@ Index kv_context_values(Index columns, Index width) {
   return columns * 2 * width + 2 * columns;
 }
 
+std::int64_t lost_rows_bytes(fabric::OnLoss policy, Index rows) {
+  return policy == fabric::OnLoss::retransmit ? 0 : rows * (1 + kBytesPerValue);
+}
+
 Index whole_head_values(const model::ModelConfig& model, Index tokens) {
   switch (model.head) {
     case model::HeadKind::class_token:

@@ -26,6 +26,14 @@ std::int64_t coded_bytes(const Workload& workload, Index rows) {
   return rows * compress::row_bytes(workload.payload, workload.model.hidden);
 }
 
+/// What is kept of `received` rows on a link that drops packets: a flag a row, and for reuse the
+/// rows of the exchange before with a flag each.
+std::int64_t loss_bytes(const Workload& workload, Index received) {
+  const bool reuses = workload.on_loss == fabric::OnLoss::reuse;
+  return lost_rows_bytes(workload.on_loss, received) +
+         (reuses ? received * (kBytesPerValue * workload.model.hidden + 1) : 0);
+}
+
 /// voltage: every row.
 class Voltage final : public FamilyMethod {
  public:
@@ -48,7 +56,7 @@ class Voltage final : public FamilyMethod {
     const Index received = share.tokens();  // every device's rows, its own included
     return kBytesPerValue * (received * workload_.model.hidden + 2 * received +  // log g, position
                              normed_values(workload_.model, share.remote)) +
-           coded_bytes(workload_, share.own + received);
+           coded_bytes(workload_, share.own + received) + loss_bytes(workload_, received);
   }
 
  private:
@@ -83,7 +91,7 @@ class Prism final : public FamilyMethod {
     return kBytesPerValue * (rows * workload_.model.hidden +
                              2 * std::max(received, repeated) +  // log g, position
                              normed_values(workload_.model, remote_rows(share))) +
-           coded_bytes(workload_, workload_.segments + received);
+           coded_bytes(workload_, workload_.segments + received) + loss_bytes(workload_, received);
   }
 
  private:

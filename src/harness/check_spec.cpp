@@ -251,10 +251,12 @@ cost::Workload to_workload(const RunSpec& spec, const model::ModelConfig& config
           .index_bits = spec.index_bits,
           .index_coding = spec.index_coding,
           .expected_index_bits = spec.expected_index_bits,
+          .index_tables_bytes = spec.index_tables_bytes,
           .replicates_class_token = spec.class_token == strategy::ClassToken::replicated,
           .buffers = spec.buffers,
           .micro_batches = spec.micro_batches,
           .has_terminal = spec.has_terminal(),
+          .on_loss = spec.loss_policy(),
           .collects_all = spec.collect == strategy::Collect::all};
 }
 

@@ -78,10 +78,26 @@ double expected_bits(compress::CodebookSource& source, const compress::CodebookU
   return sum / static_cast<double>(use.groups);
 }
 
+/// Of all levels, as a CodebookSet holds them.
+std::int64_t index_tables_bytes(compress::CodebookSource& source, const compress::CodebookUse& use,
+                                Index layers) {
+  const std::vector<Index> levels = source.levels();
+  std::int64_t bytes = 0;
+  for (Index exchange = use.codes(0) ? 0 : 1; exchange < layers; ++exchange)
+    for (Index group = 0; group < use.groups; ++group)
+      for (int level = 0; level < std::ssize(levels); ++level)
+        bytes += compress::IndexTables(source.index_tables(exchange, group, level),
+                                       levels[static_cast<std::size_t>(level)], source.codewords(),
+                                       {std::pmr::new_delete_resource()})
+                     .memory_bytes();
+  return bytes;
+}
+
 void resolve_index_coding(RunSpec& spec, const model::ModelConfig& config,
                           const compress::CodebookUse& use, compress::CodebookSource& source) {
   using compress::IndexCoding;
   spec.expected_index_bits.clear();
+  spec.index_tables_bytes = 0;
   if (spec.index_coding == IndexCoding::fixed) return;
   require_input(source.has_index_tables(),
                 "--index-coding={}: {} has no tables for it (`thinwire codebook coding {}` adds "
@@ -96,6 +112,7 @@ void resolve_index_coding(RunSpec& spec, const model::ModelConfig& config,
     spec.expected_index_bits.push_back(
         is_coded ? expected_bits(source, use, exchange, level, coding) : 0);
   }
+  spec.index_tables_bytes = index_tables_bytes(source, use, config.layers);
 }
 
 /// Of all that a record depends on.

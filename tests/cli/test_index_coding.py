@@ -152,6 +152,10 @@ def test_info_shows_sizes_and_bits_of_the_tables(thinwire, pictures):
         assert 0 < row["entropy"] <= row["fixed"] + 1.5
     assert "cross-layer" in thinwire(*words).stdout
 
+    fixed, coded = (run(thinwire, pictures, "trace-b", coding)["memory"] for coding in ("fixed", "entropy"))
+    assert coded["codebooks_bytes"] - fixed["codebooks_bytes"] == info["storage"]["index_tables_bytes"]
+    assert coded["held_bytes"] == coded["activations_bytes"]
+
 
 BAD = {
     "random codebooks": (("--strategy", "trace-b"), ("--index-coding=entropy", "random", "codebook train")),

@@ -93,6 +93,8 @@ def test_dropped_packets_change_answers_alone(strategy, devices, policy, thinwir
     assert lossy["operations"] == whole["operations"]
     assert lossy["traffic"]["per_device"] == whole["traffic"]["per_device"]
     assert lossy["checks"]["counted_equals_predicted"] is True
+    memory = lossy["memory"]["per_device"]
+    assert memory["held_bytes"] == memory["activations_bytes"]
     losses = lossy["traffic"]["losses"]
     assert losses == again["traffic"]["losses"]
     assert 0 < losses["lost_packets"] < losses["packets"]

@@ -140,6 +140,34 @@ TEST_P(Coded, CountsStayWithinTheWorstCase) {
     }
 }
 
+/// Tables of all levels are held beside the codebooks, once, as their own sizes say.
+TEST_P(Coded, TablesAreHeldAsTheySay) {
+  for (const char* strategy : {"astra", "trace-b", "trace-2a"}) {
+    SCOPED_TRACE(strategy);
+    const compress::CodebookUse use = test::codebook_use(strategy);
+    const auto random = compress::random_codebooks(model_.config(), use, 32, 5);
+    test::TabledCodebooks source(model_, use, *random);
+    TrackingResource without, with;
+    const CodebookSet plain(model_, use, source, {&without});
+    const CodebookSet tabled(model_, use, source, {&with}, compress::WithIndexTables::yes);
+
+    std::int64_t bytes = 0;
+    for (Index exchange = use.codes(0) ? 0 : 1; exchange < model_.config().layers; ++exchange)
+      for (int level = 0; level < std::ssize(tabled.levels()); ++level)
+        for (const compress::IndexTables& tables : tabled.index_tables(exchange, level))
+          bytes += tables.memory_bytes();
+    EXPECT_EQ(with.held_bytes() - without.held_bytes(), bytes);
+
+    const test::Setting setting{strategy, 3, {.index_coding = IndexCoding::entropy}};
+    cost::Workload workload =
+        test::workload_of(model_, setting, input(7).tokens(model_.config()), &plain);
+    const cost::Memory fixed = cost::predict(workload).memory[0];
+    workload.index_tables_bytes = bytes;
+    const cost::Memory coded = cost::predict(workload).memory[0];
+    EXPECT_EQ(coded.codebooks - fixed.codebooks, bytes);
+  }
+}
+
 /// The terminal makes exchange 0, in fixed frames: devices learn no previous indices from it.
 TEST_P(Coded, TerminalsAnswerAlike) {
   constexpr int kDevices = 3;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "support/codebooks.hpp"
+#include "predicted.hpp"
 #include "support/single_pass.hpp"
 
 namespace thinwire {
@@ -169,6 +169,33 @@ TEST_P(Lossy, PaddingIsNotLookedAtWhereThereIsAnythingElse) {
     EXPECT_TRUE(is_equal(whole, run(strategy, OnLoss::skip, kNearlyNothing, input)));
     EXPECT_TRUE(is_finite(run(strategy, OnLoss::skip, kNearlyAll, input).hidden.back().view()));
   }
+}
+
+/// What a receiver keeps for the next exchange, and what it notes of this one.
+TEST_P(Lossy, HoldsWhatIsPredicted) {
+  const Index tokens = input_.tokens(model_.config());
+  for (const char* strategy : kStrategies)
+    for (const OnLoss policy : kPolicies)
+      for (const double probability : {0.0, kOften}) {
+        SCOPED_TRACE(testing::Message() << strategy << " " << to_string(policy) << probability);
+        const bool drops = probability > 0;
+        test::Setting setting{strategy, 3, {.on_loss = drops ? policy : OnLoss::retransmit}};
+        if (setting.strategy == std::string_view("prism")) setting.options.segments = 2;
+        if (setting.strategy == std::string_view("trace-b")) setting.options.level = 1;
+        const auto codebooks = test::codebooks_for(model_, setting);
+        setting.options.codebooks = codebooks ? &*codebooks : nullptr;
+        cost::Workload workload =
+            test::workload_of(model_, setting, tokens, setting.options.codebooks);
+        workload.on_loss = setting.options.on_loss;
+
+        const PassResult pass =
+            run_pass(model_, strategy, 3, setting.options, input_, 0,
+                     drops ? dropping(probability, policy) : fabric::FabricOptions{});
+
+        const cost::Prediction predicted = cost::predict(workload);
+        for (std::size_t p = 0; p < pass.iterations.size(); ++p)
+          EXPECT_EQ(pass.workspace_bytes[p], predicted.memory[p].activations) << "device " << p;
+      }
 }
 
 TEST_P(Lossy, ReadsNothingOfCodedRowsEither) {

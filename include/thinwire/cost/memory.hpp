@@ -3,6 +3,7 @@
 
 #include "thinwire/base/dtype.hpp"
 #include "thinwire/base/types.hpp"
+#include "thinwire/fabric/loss.hpp"
 #include "thinwire/model/model_config.hpp"
 
 namespace thinwire::cost {
@@ -46,6 +47,8 @@ std::int64_t weights_bytes(const model::ModelConfig& model, Index tokens,
 Index attention_scratch_values(Index rows, Index columns, Index head_dim, int threads);
 /// Key columns: K|V [columns, 2 * width], log counts and last positions [columns].
 Index kv_context_values(Index columns, Index width);
+/// What a receiver notes of `rows` rows where packets may be missing: a flag and a log count each.
+std::int64_t lost_rows_bytes(fabric::OnLoss policy, Index rows);
 /// The head's results on a device that has every row.
 Index whole_head_values(const model::ModelConfig& model, Index tokens);
 

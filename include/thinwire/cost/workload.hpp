@@ -10,6 +10,7 @@
 #include "thinwire/compress/index_coding.hpp"
 #include "thinwire/compress/row_format.hpp"
 #include "thinwire/compress/segments.hpp"
+#include "thinwire/fabric/loss.hpp"
 #include "thinwire/model/model_config.hpp"
 
 namespace thinwire::cost {
@@ -37,17 +38,21 @@ struct Workload {
   /// Bits that an index of each exchange takes on average, of index codings other than fixed: what
   /// is predicted is then an expectation. Empty: the worst case.
   std::vector<double> expected_index_bits;
-  bool replicates_class_token = false;                ///< astra
+  std::int64_t index_tables_bytes = 0;  ///< of all levels, of index codings other than fixed
+  bool replicates_class_token = false;  ///< astra
   compress::Buffers buffers = compress::Buffers::kv;  ///< trace-b, trace-2a
   int micro_batches = 1;                              ///< M, pipeline
   bool has_terminal = false;                          ///< io=terminal (METHODS 7)
+  /// What receivers must keep something for: skip and reuse, on a link that loses packets.
+  fabric::OnLoss on_loss = fabric::OnLoss::retransmit;
   bool collects_all = false;  ///< language models: every row's logits, not the last row's alone
 };
 
 /// Memory of one device, in bytes.
 struct Memory {
-  std::int64_t weights = 0;      ///< parameters held (a tied table that is also packed: twice)
-  std::int64_t codebooks = 0;    ///< fp32: what a sender searches, what a receiver dequantises by
+  std::int64_t weights = 0;  ///< parameters held (a tied table that is also packed: twice)
+  /// fp32: what a sender searches, what a receiver dequantises by; tables of index codings
+  std::int64_t codebooks = 0;
   std::int64_t buffers = 0;      ///< fp16, precomputed for every codeword (trace-b, trace-2a)
   std::int64_t activations = 0;  ///< the workspace of a pass, receive buffers included
 };

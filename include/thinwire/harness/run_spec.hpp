@@ -55,6 +55,7 @@ struct RunSpec {
   /// What the codebook's tables expect of an index, one an exchange; resolved, not an option. Empty
   /// where index_coding is fixed.
   std::vector<double> expected_index_bits;
+  std::int64_t index_tables_bytes = 0;  ///< in memory, of all levels; resolved, not an option
   strategy::ClassToken class_token = strategy::ClassToken::partitioned;  ///< astra
   std::string codebook;            ///< file, or "random"; empty: random
   std::optional<Index> codewords;  ///< K of random codebooks
