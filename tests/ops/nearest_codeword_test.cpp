@@ -145,6 +145,27 @@ TEST(NearestCodeword, CosineIgnoresLengthsOfCodewords) {
             find(search_of(book.view(), Similarity::cosine), x.view()));
 }
 
+TEST(NearestCodeword, UnpacksTheCodewordsOfALevelAsItSearchesThem) {
+  const Matrix<float> codewords = random_matrix(11, 37, "codewords");
+  const std::array levels = {Index{4}, Index{11}};
+  const NearestCodeword squared(codewords.view(), Similarity::squared, levels, heap());
+  const NearestCodeword cosine(codewords.view(), Similarity::cosine, levels, heap());
+  for (int level = 0; level < 2; ++level) {
+    const Matrix<float> given = squared.unpacked(level), unit = cosine.unpacked(level);
+    ASSERT_EQ(given.rows(), levels[static_cast<std::size_t>(level)]);
+    ASSERT_EQ(unit.rows(), given.rows());
+    EXPECT_TRUE(
+        std::ranges::equal(given.view().elements(), codewords.first(given.rows()).elements()));
+    for (Index k = 0; k < unit.rows(); ++k) {
+      const auto codeword = codewords.view().row(k), direction = unit.view().row(k);
+      EXPECT_NEAR(score(direction, direction, Similarity::cosine), 1, 1e-6);  // its length
+      EXPECT_NEAR(score(codeword, direction, Similarity::cosine),
+                  score(codeword, codeword, Similarity::cosine), 1e-5);
+    }
+    EXPECT_THROW(cosine.unpacked(2), Error);
+  }
+}
+
 TEST(NearestCodeword, AZeroCodewordScoresZeroByCosine) {
   Matrix<float> book(3, 2), x(3, 2);
   book(0, 0) = 1;  // along the first axis; codeword 1 is zero
