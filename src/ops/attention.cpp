@@ -55,10 +55,10 @@ struct Head {
   float* keys;
   float* values;
 
-  void pack(const KvContext& context, Index first_column) const noexcept;
+  void pack(const KvContext& context, Index first_column) const;
 };
 
-void Head::pack(const KvContext& context, Index first_column) const noexcept {
+void Head::pack(const KvContext& context, Index first_column) const {
   const MatrixView<const float> all_values = context.values();
   const MatrixView<const float> own_keys = context.keys().cols(first_column, head_dim);
   for (Index j = 0; j < columns; j += kTileColumns)
@@ -176,7 +176,7 @@ struct Attention::Impl {
   void check(MatrixView<const float> query, const KvContext& context,
              std::span<const std::int32_t> positions, MatrixView<const float> output) const;
   void attend(Pass& pass);
-  void attend_share(Pass& pass, Slice share, float* own_scratch) const noexcept;
+  void attend_share(Pass& pass, Slice share, float* own_scratch) const;
 };
 
 Attention::Attention(Index heads, Index head_dim, Mask mask, Index max_rows, Index max_columns,
@@ -207,7 +207,7 @@ void Attention::Impl::check(MatrixView<const float> query, const KvContext& cont
 }
 
 /// A thread's share is a run of all heads' queries, one head behind the other.
-void Attention::Impl::attend_share(Pass& pass, Slice share, float* own_scratch) const noexcept {
+void Attention::Impl::attend_share(Pass& pass, Slice share, float* own_scratch) const {
   const Index rows = pass.query.rows(), columns = pass.context.columns();
   const Head head{columns, head_dim, own_scratch, own_scratch + parts.keys};
   float* const starts = head.values + parts.values;
