@@ -1,4 +1,4 @@
-"""experiments/beyond: the search for the slowest link that is worth it."""
+"""experiments/beyond: the search for the slowest link that is worth it, and the table of losses."""
 
 import json
 import os
@@ -96,3 +96,65 @@ def test_errors_are_one_line(search):
     assert search(alone) == "error: no point with strategy single for " + str(
         {**alone["base"], **alone["points"][0]}) + "\n"
     assert "prims" in search(document({"strategy": "prims", "devices": 2}))
+
+
+class TestLossTable:
+    @staticmethod
+    def scored(loss=0, agreement=1.0, counted=True):
+        losses = {"lost_rows_fraction": loss} if loss else None
+        return {
+            "status": "ok",
+            "spec": {"model": "vit", "devices": 2, "strategy": "voltage", "loss": loss,
+                     "on-loss": "skip"},
+            "accuracy": {"metric": "accuracy", "value": 0.65, "samples": 100,
+                         "interval_95": [0.55, 0.74], "agreement": {"top1": agreement}},
+            "traffic": {"losses": losses}, "checks": {"counted_equals_predicted": counted},
+        }  # fmt: skip
+
+    @staticmethod
+    def timed():
+        link = {"rate_bit_per_s": 250e3}
+        return {
+            "status": "ok", "spec": {"strategy": "voltage", "loss": 0},
+            "time": {"links": [{"link": link, "latency_s": {"mean": 0.5, "p99": 0.75}}]},
+            "checks": {},
+        }  # fmt: skip
+
+    @pytest.fixture
+    def show(self, tmp_path):
+        def run_table(*scored):
+            for name, records in (("accuracy.jsonl", scored), ("latency.predicted", [self.timed()])):
+                lines = "".join(json.dumps(record) + "\n" for record in records)
+                (tmp_path / name).write_text(lines, encoding="utf-8")
+            done = subprocess.run(
+                [sys.executable, ROOM / "loss_table.py", tmp_path],
+                capture_output=True, text=True, timeout=TIMEOUT_S,
+            )  # fmt: skip
+            assert done.stderr == ""
+            return done.returncode, done.stdout
+
+        return run_table
+
+    def test_says_units_samples_and_how_far_chance_goes(self, show):
+        code, text = show(self.scored(), self.scored(0.5, 0.8))
+
+        assert code == 0
+        assert "## Top-1, %, of 100 samples (95 % intervals: up to ±9.5)" in text
+        assert "| strategy | on-loss | 0 % | 50 % |" in text
+        assert "| voltage | skip | 65.0 | 65.0 |" in text
+        assert "| voltage | 0.0 | 50.0 |" in text
+        assert "| voltage | 0.25 Mbit/s | 500.0 (750.0) |" in text
+        assert text.count("pass  ") == 3 and "FAIL" not in text
+
+    def test_fails_where_a_claim_does_not_hold(self, show):
+        code, text = show(self.scored(agreement=0.99), self.scored(0.5, counted=False))
+
+        assert code == 1
+        assert "FAIL  where nothing is lost voltage answers as one device: 99 %" in text
+        assert "FAIL  counted figures are the predicted ones: 1 of 2" in text
+
+    def test_nothing_without_losses_is_no_pass(self, show):
+        code, text = show(self.scored(0.5, 0.8))
+
+        assert code == 1
+        assert "FAIL  where nothing is lost" in text
