@@ -139,7 +139,7 @@ def test_words_figures_and_what_the_tables_take(load, tmp_path):
 
     text = "\n".join(chapter.text)
     assert "cifar10 (K = 512) 9.25 bits a token fixed, 8.50 by entropy and 4.62 across" in text
-    assert "with 16.0 tokens a frame (cifar10, P = 4, K = 512)" in text and "0.60" in text
+    assert "of cifar10 (K = 512) with 16.0 tokens a frame (P = 4)" in text and "0.60" in text
     assert "leaves astra 0.50 of the fixed bits" in text
     sizes = chapter.tables[1][1].iloc[0]
     assert (sizes["tables / codebooks"], sizes["given the one before"]) == ("0.250", "2.50")

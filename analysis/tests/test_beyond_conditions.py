@@ -173,6 +173,8 @@ class TestPayload:
         assert pairs.label.tolist() == ["voltage"]
         assert pairs.points.tolist() == [pytest.approx(25.0)]
         assert payload_table(pairs)["bits of fp32's"].tolist() == ["0.254"]
+        unscored = payload_table(pairs_of(0.7))["difference"].tolist()
+        assert all("–" not in text and not text.startswith("-0") for text in unscored)
         assert "int8 sends at most 0.254 of the bits" in text_of(payload_chapter(pairs))
 
     def test_accepts_equal_answers_and_refuses_lost_points_and_wide_rows(self, pairs_of):

@@ -1,5 +1,7 @@
 """Figures of the accuracy study: a panel a task; every score has its 95 % interval."""
 
+import re
+
 import numpy as np
 
 from thinwire_analysis import palette
@@ -100,8 +102,8 @@ def draw_pareto_latency(tasks, path):
 
 
 def latency_setting(tasks):
-    """`10Mbps`: the link of the predicted times."""
-    rates = {rate for task in tasks for rate in task.latency.rate}
+    """`10 Mbps`: the link of the predicted times."""
+    rates = {re.sub(r"(?<=\d)(?=[A-Za-z])", " ", rate) for task in tasks for rate in task.latency.rate}
     return ", ".join(sorted(rates))
 
 

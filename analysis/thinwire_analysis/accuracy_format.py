@@ -35,7 +35,9 @@ def interval_text(metric, value, low, high):
 
 
 def change_text(metric, change, low, high):
-    """`-1.20 [-1.50, -0.90]`: signed."""
+    """`-1.20 [-1.50, -0.90]`: signed; `-1.20` where the interval is not known."""
+    if not np.isfinite(low):
+        return _text(metric, change, "+")
     return " ".join(
         [
             _text(metric, change, "+"),
@@ -65,4 +67,5 @@ def _text(metric, value, sign):
     if value is None or not np.isfinite(value):
         return NONE
     times, decimals, _ = PRINTED.get(metric, (1, 4, ""))
-    return f"{times * value:{sign}.{decimals}f}"
+    shown = round(times * value, decimals) + 0.0  # no negative zero
+    return f"{shown:{sign}.{decimals}f}"

@@ -190,20 +190,20 @@ def _found(ratios):
 
 
 def _short(ratios):
-    """How frames of a few tokens fare, against those of more devices or longer inputs."""
+    """How frames of a few tokens fare, against those of the same inputs on fewer devices."""
     rows = ratios[(ratios.strategy == "trace-b") & ratios["cross-layer ratio"].notna()]
     if len(rows) < 2:
         return ""
     rows = rows.assign(frame_tokens=rows.tokens / rows.devices)
-    shortest, longest = (rows.loc[pick] for pick in (rows.frame_tokens.idxmin(),
-                                                     rows.frame_tokens.idxmax()))  # fmt: skip
+    shortest = rows.loc[rows.frame_tokens.idxmin()]
+    same = rows[(rows.task == shortest.task) & (rows.codewords == shortest.codewords)]
+    longest = same.loc[same.frame_tokens.idxmax()]
     return (
-        f"A frame pays a byte of header and ends on a whole byte, which short frames feel: with "
-        f"{shortest.frame_tokens:.1f} tokens a frame ({shortest.task}, P = {shortest.devices}, "
-        f"K = {shortest.codewords}) cross-layer coding takes {shortest['cross-layer ratio']:.2f} "
-        f"of the fixed bits, with {longest.frame_tokens:.0f} ({longest.task}, "
-        f"P = {longest.devices}, K = {longest.codewords}) {longest['cross-layer ratio']:.2f}. A "
-        "frame that would come out longer than the fixed one is sent as the fixed one, so that the "
+        f"A frame pays a byte of header and ends on a whole byte, which short frames feel: of "
+        f"{shortest.task} (K = {shortest.codewords}) with {shortest.frame_tokens:.1f} tokens a frame "
+        f"(P = {shortest.devices}) cross-layer coding takes {shortest['cross-layer ratio']:.2f} "
+        f"of the fixed bits, with {longest.frame_tokens:.1f} (P = {longest.devices}) "
+        f"{longest['cross-layer ratio']:.2f}. A frame that would come out longer than the fixed one is sent as the fixed one, so that the "
         "worst case is bounded."
     )
 

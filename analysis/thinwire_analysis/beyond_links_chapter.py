@@ -77,7 +77,7 @@ def _order(frame):
     return (
         "Two devices start to win, by the geometric mean over "
         f"{sentence(sorted(two.model.unique()))}, with {listed}. From first to last that is a factor "
-        f"of {ranked.iloc[0] / ranked.iloc[-1]:,.0f}: what is exchanged decides about the link that a "
+        f"of {float(f'{ranked.iloc[0] / ranked.iloc[-1]:.3g}'):,.0f}: what is exchanged decides about the link that a "
         "split needs, not how the arithmetic is divided."
     )
 
@@ -99,8 +99,9 @@ def _known_links(frame):
 
 
 def _never(frame):
-    lost = frame[frame.rate.isna()].label.drop_duplicates()
-    return f"Never worth it, on whatever link: {sentence(map(spoken, lost))}." if len(lost) else ""
+    never = frame.rate.isna().groupby(frame.label, sort=False).all()
+    lost = sentence(map(spoken, never.index[never]))
+    return f"Never worth it, on whatever link: {lost}." if lost else ""
 
 
 def _coding(frame, ratios):

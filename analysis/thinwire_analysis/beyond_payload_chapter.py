@@ -16,6 +16,7 @@ from thinwire_analysis.records import load_records
 # Of accuracy and rank correlation in hundredths; of losses relative to the fp32 payload's.
 ALLOWED_POINTS = 0.3
 QUARTER = 0.2813  # of the bits: 8 of 32, and a scale a row, of 32 values in the narrowest model
+PAYLOADS = ("fp16", "bf16", "int8")
 # What a reduced payload shares with its fp32 counterpart.
 SHARED = ("full_label", "devices", "data", "first", "last", "metric")
 
@@ -133,12 +134,13 @@ def payload_chapter(pairs):
     if pairs.empty:
         return None
     parts = []
-    for payload, rows in pairs.groupby("payload", sort=False):
+    for payload in [name for name in PAYLOADS if (pairs.payload == name).any()]:
+        rows = pairs[pairs.payload == payload]
         worst = rows.loc[rows.points.idxmax()]
         parts.append(
             f"{payload} sends at most {rows.ratio.max():.3f} of the bits and "
             f"loses at most {max(worst.points, 0):.2f} points ({worst.task}, "
-            f"{spoken(worst.label)}, {worst.devices} devices), {rows.points.mean():+.2f} on average"
+            f"{spoken(worst.label)}, {worst.devices} devices), {rows.points.mean():.2f} on average"
         )
     text = [
         "The first thing that an engineer would try is to send fewer bits a number. Points are "

@@ -8,7 +8,7 @@ import pandas as pd
 from thinwire_analysis.accuracy_frame import point_label
 from thinwire_analysis.accuracy_scores import load_scores
 from thinwire_analysis.frame import links_of
-from thinwire_analysis.records import load_records, spec_of
+from thinwire_analysis.records import load_records, spec_of, without_devices
 
 # Who may choose a level for every frame.
 CONTROLLERS = ("adaptive", "probing")
@@ -19,7 +19,7 @@ def folder_records(folder, schema):
     without the folder.
     """
     files = sorted(p for p in Path(folder).rglob("*") if p.suffix in (".jsonl", ".predicted"))
-    found = [record for path in files for record in load_records(path, schema=schema)]
+    found = [record for path in files for record in load_records(path, schema, without_devices)]
     return [record for record in found if record["status"] == "ok"]
 
 

@@ -33,7 +33,7 @@ from thinwire_analysis.beyond_records import CONTROLLERS, folder_scores
 from thinwire_analysis.checks import Check, check_counts
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.markdown import to_markdown
-from thinwire_analysis.records import load_records, load_schema, spec_of
+from thinwire_analysis.records import load_records, load_schema, spec_of, without_devices
 
 HELD = "adaptive"
 PLACE = ["model", "strategy", "devices", "link", "message_latency_s"]
@@ -271,7 +271,7 @@ def main(arguments=None):
     try:
         schema = load_schema(given.schema)
         files = sorted(given.folder.rglob("*.jsonl"))
-        records = [record for file in files for record in load_records(file, schema)]
+        records = [record for file in files for record in load_records(file, schema, without_devices)]
         frame = timed_frame(records, folder_scores(given.folder))
         verdicts = judge(frame)
     except InputError as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from thinwire_analysis.errors import InputError
-from thinwire_analysis.records import SCHEMA_NAME, RecordReader
+from thinwire_analysis.records import SCHEMA_NAME, RecordReader, without_devices
 from thinwire_analysis.table_cells import load_cells
 
 COMPARED_NAME = "tables.json"
@@ -80,7 +80,7 @@ def _by_folder(paths):
 
 def _read_sweeps(folder, files, schema, notes, progress):
     """Small files first: a file that gathers others' records (all.jsonl) then adds none."""
-    reader = RecordReader(schema, checked=_without_devices)
+    reader = RecordReader(schema, checked=without_devices)
     seen = set()
     sweeps = {}
     named_by_user = [path for path in files if path.suffix != ".json"]
@@ -102,15 +102,6 @@ def _read_sweeps(folder, files, schema, notes, progress):
         else:
             notes.append(f"{path.name} left out: other files hold all of its records")
     folder.sweeps = dict(sorted(sweeps.items()))
-
-
-def _without_devices(record):
-    """A record without the times of single devices: most of its bulk, and nothing here reads them."""
-    try:
-        links = [{**link, "per_device": []} for link in record["time"]["links"]]
-        return {**record, "time": {**record["time"], "links": links}}
-    except (KeyError, TypeError):
-        return record  # failed, or for the schema to refuse
 
 
 def _other_content(path):
