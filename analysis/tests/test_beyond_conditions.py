@@ -134,7 +134,7 @@ class TestControl:
     def test_says_where_finer_is_not_better(self):
         assert "as if finer were better" not in text_of(self.chapter())
         text = text_of(self.chapter(value=(0.6, 0.65, 0.6)))
-        assert "of vit-base-16 trace-b on 2 devices K = 2 scores better than a finer" in text
+        assert "than K = 2 of vit-base-16 trace-b on 2 devices. No rate" in text
 
     def test_says_what_a_little_more_time_buys(self):
         assert "buy much" not in text_of(self.chapter())

@@ -200,10 +200,11 @@ def _short(ratios):
     longest = same.loc[same.frame_tokens.idxmax()]
     return (
         f"A frame pays a byte of header and ends on a whole byte, which short frames feel: of "
-        f"{shortest.task} (K = {shortest.codewords}) with {shortest.frame_tokens:.1f} tokens a frame "
-        f"(P = {shortest.devices}) cross-layer coding takes {shortest['cross-layer ratio']:.2f} "
+        f"{shortest.task} (K = {shortest.codewords}) with {shortest.frame_tokens:.1f} tokens a "
+        f"frame (P = {shortest.devices}) cross-layer coding takes {shortest['cross-layer ratio']:.2f} "
         f"of the fixed bits, with {longest.frame_tokens:.1f} (P = {longest.devices}) "
-        f"{longest['cross-layer ratio']:.2f}. A frame that would come out longer than the fixed one is sent as the fixed one, so that the "
+        f"{longest['cross-layer ratio']:.2f}. A frame that would come out longer than "
+        "the fixed one is sent as the fixed one, so that the "
         "worst case is bounded."
     )
 

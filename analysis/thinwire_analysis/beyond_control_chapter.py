@@ -84,7 +84,7 @@ def latency_table(frame):
 
 
 def verdict_table(verdicts):
-    """A row a controller and place: what it does, and how the level that decides differs from it."""
+    """A row a controller and place: what it does, and how the level that decides differs."""
     rows = []
     for verdict in verdicts:
         own, rival = verdict.own, verdict.rival
@@ -164,11 +164,11 @@ def _meaning():
 
 def _claim():
     return (
-        "The claim is that no fixed level that scores as well is faster. Every level meets the same "
-        "samples at the same places of the trace, so that differences are taken sample by sample, "
-        "with 95 % bootstrap intervals. A controller fails where a level with its score or a better "
-        "one is faster by more than chance and 0.1 %, and ties where a level may be; it passes where "
-        "every level is no faster, or scores worse by more than chance."
+        "The claim is that no fixed level that scores as well is faster. Every level meets the "
+        "same samples at the same places of the trace, so that differences are taken sample by "
+        "sample, with 95 % bootstrap intervals. A controller fails where a level with its score "
+        "or a better one is faster by more than chance and 0.1 %, and ties where a level may be; "
+        "it passes where every level is no faster, or scores worse by more than chance."
     )
 
 
@@ -183,7 +183,8 @@ def _found(verdicts):
         lost = [verdict for verdict in own if verdict.outcome == FAIL]
         if lost and name == HELD:
             listed = [
-                f"{name_of(v.place)} (K = {v.rival.level}, {-100 * v.rival.time[0]:.2g} % less time)"
+                f"{name_of(v.place)} (K = {v.rival.level}, {-100 * v.rival.time[0]:.2g} % less "
+                "time)"
                 for v in lost
             ]
             text += f" It fails at {'; '.join(listed)}."
@@ -225,13 +226,13 @@ def _order(verdicts):
         if better:
             model, strategy, devices = verdict.place[:3]
             parts.append(
-                f"of {model} {strategy} on {devices} devices K = "
-                + sentence(dict.fromkeys(rival.level for rival in better))
+                f"K = {sentence(dict.fromkeys(rival.level for rival in better))} of {model} "
+                f"{strategy} on {devices} devices"
             )
     if not parts:
         return []
     return [
         "A controller takes the finest level that fits, as if finer were better. That is not so "
-        f"everywhere: {'; '.join(parts)} scores better than a finer level by more than chance. No "
-        "rate tells a controller so."
+        f"everywhere: some finer level scores worse, by more than chance, than {sentence(parts)}. "
+        "No rate tells a controller so."
     ]

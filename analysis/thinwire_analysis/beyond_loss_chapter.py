@@ -156,8 +156,8 @@ def _policies(frame, scores):
     if not found or not scores:
         return ""
     return (
-        f"Of {len(found)} pairs of the policies, at every loss rate, reuse scores higher by more than "
-        f"chance in {found.count(HOLDS)} and lower in {found.count(FAILS)}."
+        f"Of {len(found)} pairs of the policies, at every loss rate, reuse scores higher by more "
+        f"than chance in {found.count(HOLDS)} and lower in {found.count(FAILS)}."
     )
 
 

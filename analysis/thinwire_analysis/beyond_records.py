@@ -34,8 +34,8 @@ def folder_scores(folder):
 def conditions_frame(records):
     """One row a record and link setting; a record without times has one row with NaN for them.
 
-    Columns: id, model, data, first, last (sample numbers), strategy, label, devices, payload, level (K_m, or a controller), loss (a
-    probability), policy, link (link_name), topology, mean_s, p50_s,
+    Columns: id, model, data, first, last (sample numbers), strategy, label, devices, payload,
+    level (K_m, or a controller), loss (a probability), policy, link (link_name), topology, mean_s, p50_s,
     p90_s (of the iterations), metric, value, low, high, output_cosine, top1 (agreement with the
     single device), lost_rows (a fraction), index_bits (mean of an index where a controller
     chooses). Numbers are NaN where a record has none.

@@ -271,7 +271,7 @@ def main(arguments=None):
     try:
         schema = load_schema(given.schema)
         files = sorted(given.folder.rglob("*.jsonl"))
-        records = [record for file in files for record in load_records(file, schema, without_devices)]
+        records = [r for file in files for r in load_records(file, schema, without_devices)]
         frame = timed_frame(records, folder_scores(given.folder))
         verdicts = judge(frame)
     except InputError as error:

@@ -4,7 +4,8 @@
 # samples, under results/beyond/control/; with the latency that a message has on such links, under
 # results/beyond/control-latency/; with indices coded across layers, under
 # results/beyond/control-coded/. Trains codebooks, scores, prints a table and verdicts:
-# `adaptive` passes where no fixed level that scores as well is faster; `probing` is reported beside.
+# `adaptive` fails where a fixed level that scores as well is faster by more than chance, and ties
+# where one may be; `probing` is reported beside.
 #
 # Models and data: $THINWIRE_SHARED or ../shared; without them the small ones that PyPI packages
 # carry (experiments/prepare/newcomer.sh), under build/study-data/.
@@ -14,7 +15,7 @@
 #   --resume    keep the points that an interrupted study has finished
 #   --json DIR  where records and tables go
 # Settings: THINWIRE, the program; else it is built. Codebooks stay in DIR/codebooks.
-# Exit status: 0 all checks pass, 1 one fails, 2 bad usage.
+# Exit status: 0 no check fails (ties do not), 1 one does, 2 bad usage.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source scripts/setup.sh

@@ -55,7 +55,8 @@ study() {
   local at=$SECONDS
   "$THINWIRE" eval --model "$model" --data "$data" --samples "0..$((samples - 1))" \
     --strategy "$1" --devices 2 "${@:2}" --loss "$rates" --on-loss skip,reuse --agreement on \
-    --json "$results/accuracy.jsonl" --scores "$results/accuracy.scores" >>"$results/log" || die "thinwire eval failed for $1"
+    --json "$results/accuracy.jsonl" --scores "$results/accuracy.scores" >>"$results/log" ||
+    die "thinwire eval failed for $1"
   "$THINWIRE" predict --model "$model" --strategy "$1" --devices 2 "${@:2}" --loss "$rates" \
     --rate 250kbps,10Mbps --latency 2ms --topology broadcast --device-gflops 10 \
     --iterations 1000 --warmup 0 --json "$results/latency.predicted" >>"$results/log" ||

@@ -105,7 +105,8 @@ def verdicts(scored, predicted):
         )
     )
     whole = [r for r in scored if r not in broken and r["spec"]["loss"] == 0]
-    exact = [r["accuracy"]["agreement"]["top1"] for r in whole if r["spec"]["strategy"] == "voltage"]
+    voltage = [r["accuracy"] for r in whole if r["spec"]["strategy"] == "voltage"]
+    exact = [accuracy["agreement"]["top1"] for accuracy in voltage]
     yield bool(exact) and min(exact) == 1, "where nothing is lost voltage answers as one device", (
         f"{100 * min(exact, default=0):g} % of the answers"
     )

@@ -123,7 +123,8 @@ class TestLossTable:
     @pytest.fixture
     def show(self, tmp_path):
         def run_table(*scored):
-            for name, records in (("accuracy.jsonl", scored), ("latency.predicted", [self.timed()])):
+            files = {"accuracy.jsonl": scored, "latency.predicted": [self.timed()]}
+            for name, records in files.items():
                 lines = "".join(json.dumps(record) + "\n" for record in records)
                 (tmp_path / name).write_text(lines, encoding="utf-8")
             done = subprocess.run(
