@@ -140,6 +140,15 @@ def test_places_are_judged_apart():
     assert found == ["pass", "FAIL"]
 
 
+def test_coded_indices_are_another_place():
+    coded = [record(level, 0.3, even(2.0)) for level in (2, "adaptive")]
+    for made in coded:
+        made["spec"]["index-coding"] = "cross-layer"
+        made["id"] += "-coded"
+    found = verdicts(*FIXED, record("adaptive", 0.6, even(4.0)), *coded)
+    assert [verdict.place[3] for verdict in found] == ["zigbee", "zigbee, cross-layer"]
+
+
 def test_other_samples_and_no_levels_are_errors():
     with pytest.raises(InputError, match="times of 2 samples, adaptive of 100"):
         verdicts(record(2, 0.5, [1.0, 2.0]), record("adaptive", 0.5, even(1.0)))

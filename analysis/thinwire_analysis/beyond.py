@@ -5,7 +5,7 @@ Reads the folder that experiments/beyond/run.sh wrote:
   break-even.predicted      what break_even.py found
   <task>/{coding,exact,prism,trace}.{jsonl,scores}, <task>/latency.predicted
   <task>/contexts.txt, <task>/frames.json       what contexts.py and thinwire_code_frames found
-  control/, control-latency/, loss/, payload/   records of the scripts beside run.sh
+  control{,-latency,-coded}/, loss/, payload/   records of the scripts beside run.sh
 Every part may be absent; the report then says so.
 """
 
@@ -40,8 +40,8 @@ from thinwire_analysis.level_control import check_held
 from thinwire_analysis.records import finished, load_records
 
 PARTS = ("coding", "exact", "prism", "trace")
-# What control.sh writes: without and with a latency a message.
-CONTROL = ("control", "control-latency")
+# What control.sh writes: without and with a latency a message, with coded indices.
+CONTROL = ("control", "control-latency", "control-coded")
 
 
 @dataclass(frozen=True)

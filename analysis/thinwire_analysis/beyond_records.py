@@ -35,15 +35,16 @@ def conditions_frame(records):
     """One row a record and link setting; a record without times has one row with NaN for them.
 
     Columns: id, model, data, first, last (sample numbers), strategy, label, devices, payload,
-    level (K_m, or a controller), loss (a probability), policy, link (link_name), topology, mean_s, p50_s,
-    p90_s (of the iterations), metric, value, low, high, output_cosine, top1 (agreement with the
-    single device), lost_rows (a fraction), index_bits (mean of an index where a controller
-    chooses). Numbers are NaN where a record has none.
+    level (K_m, or a controller), loss (a probability), policy, link (link_name, coded_name),
+    topology, mean_s, p50_s, p90_s (of the iterations), metric, value, low, high, output_cosine,
+    top1 (agreement with the single device), lost_rows (a fraction), index_bits (mean of an index
+    where a controller chooses). Numbers are NaN where a record has none.
     """
     rows = []
     for record in records:
         for link in links_of(record) or [None]:
             rows.append({**_point(record), **_times(link)})
+            rows[-1]["link"] = coded_name(rows[-1]["link"], spec_of(record))
     return pd.DataFrame(rows)
 
 
@@ -117,6 +118,12 @@ def link_name(link):
     )  # fmt: skip
     latency_s = link.get("latency_s") or 0
     return f"{name} + {1e3 * latency_s:g} ms" if latency_s else name
+
+
+def coded_name(link, spec):
+    """A link's name, with the coding of what crosses it where indices are not of fixed width."""
+    coding = spec.get("index_coding") or "fixed"
+    return link if coding == "fixed" else f"{link}, {coding}"
 
 
 def _number(value):

@@ -29,7 +29,7 @@ import pandas as pd
 from thinwire_analysis.accuracy_format import change_text, metric_name, value_text
 from thinwire_analysis.accuracy_frame import is_rising
 from thinwire_analysis.accuracy_scores import metric_values, resampled_weights
-from thinwire_analysis.beyond_records import CONTROLLERS, folder_scores
+from thinwire_analysis.beyond_records import CONTROLLERS, coded_name, folder_scores
 from thinwire_analysis.checks import Check, check_counts
 from thinwire_analysis.errors import InputError
 from thinwire_analysis.markdown import to_markdown
@@ -127,6 +127,7 @@ def timed_frame(records, scores=None):
         own = (scores or {}).get(record["id"])
         for link in record["time"]["links"]:
             rows.append({**_point(record), **_times(link), "scores": own})
+            rows[-1]["link"] = coded_name(rows[-1]["link"], spec_of(record))
     if not rows:
         raise InputError("no record has scores and times (thinwire eval --rate-trace)")
     return pd.DataFrame(rows)
