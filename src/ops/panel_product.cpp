@@ -63,9 +63,8 @@ void finish_row(const Panel& panel, const float* sums, float* y) noexcept {
   if (accumulate == Accumulate::yes && !is_whole) std::copy_n(y, panel.outputs, to);
   for (const Index half : {0, 1}) {
     const Index at = half * kVectorFloats;
-    Vector value = activated<activation>(load(sums + at));
-    if constexpr (accumulate == Accumulate::yes) value += load(to + at);
-    store(to + at, value);
+    const Vector value = activated<activation>(load(sums + at));
+    store(to + at, accumulate == Accumulate::yes ? value + load(to + at) : value);
   }
   if (!is_whole) std::copy_n(part.data(), panel.outputs, y);
 }

@@ -79,12 +79,14 @@ template <Mask mask>
 float mask_scores(float* scores, const KeyColumns& keys, std::int32_t position) noexcept {
   Vector largest = Vector{} + kHidden;
   for (Index j = 0; j < keys.columns; j += kVectorFloats) {
-    Vector score = load(scores + j);
+    const Vector score = load(scores + j);
     if constexpr (mask == Mask::causal) {
-      score = load_last(keys, j) > position ? Vector{} + kHidden : score;
-      store(scores + j, score);
+      const Vector seen = load_last(keys, j) > position ? Vector{} + kHidden : score;
+      store(scores + j, seen);
+      largest = larger(seen, largest);
+    } else {
+      largest = larger(score, largest);
     }
-    largest = larger(score, largest);
   }
   return reduce(largest, larger);
 }
