@@ -73,7 +73,7 @@ study prism --segments 8
 for strategy in astra trace-nb; do
   study "$strategy" --codebook "$results/codebooks/$strategy-k$codewords.safetensors"
 done
-study trace-b --codebook "$results/codebooks/trace-b-k$codewords.safetensors" --buffers off
+study trace-b --codebook "$results/codebooks/trace-b-k$codewords.safetensors"
 status=0
 python3 experiments/beyond/loss_table.py "$results" >"$results/loss.md" || status=1
 cat "$results/loss.md"

