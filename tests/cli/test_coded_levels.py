@@ -1,8 +1,11 @@
 """--level=adaptive and probing with --index-coding, and on links that drop packets."""
 
+import subprocess
+
 import data_files
 import jsonschema
 import pytest
+from places import BINARY
 
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 CODINGS = ("entropy", "cross-layer")
@@ -17,11 +20,10 @@ def trained(tmp_path_factory, vit_tiny):
     """Codebooks with tables, and the pictures that they are made from."""
     folder = tmp_path_factory.mktemp("trained")
     pictures = data_files.pictures(folder / "pictures.safetensors", samples=24)
-    from conftest import Thinwire
-
-    done = Thinwire(folder)("codebook", "train", "--model", vit_tiny, "--input", pictures, "--samples",
-                            "0..19", *STRATEGY, "--codewords", "32", "--batch", "8",
-                            "--out", folder / "codebooks.safetensors")  # fmt: skip
+    train = [BINARY, "codebook", "train", "--model", vit_tiny, "--input", pictures, "--samples", "0..19",
+             *STRATEGY, "--codewords", "32", "--batch", "8",
+             "--out", folder / "codebooks.safetensors"]  # fmt: skip
+    done = subprocess.run(train, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return {"codebook": folder / "codebooks.safetensors", "pictures": pictures}
 
