@@ -81,4 +81,4 @@ def test_help_and_bad_options():
     for name in ("--quick", "--resume", "--json DIR", "THINWIRE", "Exit status"):
         assert name in help_text.stdout
     assert unknown.returncode == 2 and "unknown argument --fast" in unknown.stderr
-    assert lacking.returncode == 2 and "--json needs a folder" in lacking.stderr
+    assert lacking.returncode == 2 and "--json needs a value: --json DIR" in lacking.stderr
