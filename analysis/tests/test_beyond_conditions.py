@@ -142,6 +142,22 @@ class TestControl:
         assert "At 1 of 1 places a fixed level scores better" in text
         assert "K = 1024 with top-1 (%) +10.00 [+10.00, +10.00] for +0.84 % of the time" in text
 
+    def test_a_figure_each_for_latencies_and_for_coded_indices(self):
+        records = self.records()
+        for made in self.records():
+            made["time"]["links"][0]["link"]["latency_s"] = 0.01
+            records.append({**made, "id": made["id"] + "-late"})
+        for made in self.records():
+            made["spec"]["index-coding"] = "cross-layer"
+            records.append({**made, "id": made["id"] + "-coded"})
+        figures = control_chapter(records, control_verdicts(records)).figures
+
+        assert [figure.kind for figure in figures] == [
+            "control", "control-latency", "control-cross-layer",
+        ]  # fmt: skip
+        assert figures[2].title.endswith("on links that change, cross-layer indices")
+        assert [len(figure.data) for figure in figures] == [1, 1, 1]
+
     def test_without_a_controller_there_is_no_chapter(self):
         assert control_verdicts([]) == []
         assert control_verdicts(self.records()[:2]) == []

@@ -44,22 +44,40 @@ def control_chapter(records, verdicts):
     frame = conditions_frame(records)
     timed = frame[frame.mean_s.notna() & (frame.level != "")]
     table = latency_table(timed)
-    title = "Score and mean latency of each level on links that change"
-    figure = Figure(
-        "control", title,
-        "Mean over inferences, which begin at different places of the trace. A line joins the "
-        "fixed levels of a link, coarse to fine; larger marks are who chooses for every frame. Above and "
-        "to the left is better.",
-        lambda sheet: draw_levels(timed, title, sheet), table,
-    )  # fmt: skip
     tables = [("Mean latency (ms)", table),
               ("Controllers beside the levels", verdict_table(verdicts))]  # fmt: skip
     found = _found(verdicts)
     return Chapter(
         "control", "Levels on links that change",
         [_meaning(), _claim(), *found, *_cheap_gains(verdicts), *_order(verdicts)],
-        tables, [figure], found[0],
+        tables, figures_of(timed), found[0],
     )  # fmt: skip
+
+
+def figures_of(timed):
+    """A Figure for goodput alone, for messages with a latency, and for every coding of indices."""
+    figures = []
+    kinds = timed.link.map(_kind)
+    for kind in dict.fromkeys(kinds):
+        rows = timed[kinds == kind]
+        title = f"Score and mean latency of each level on links that change{kind and f', {kind}'}"
+        figures.append(
+            Figure(
+                f"control-{kind.split()[0]}" if kind else "control", title,
+                "Mean over inferences, which begin at different places of the trace. A line joins "
+                "the fixed levels of a link, coarse to fine; larger marks are who chooses for "
+                "every frame. Above and to the left is better.",
+                lambda sheet, rows=rows, title=title: draw_levels(rows, title, sheet),
+                latency_table(rows),
+            )  # fmt: skip
+        )
+    return figures
+
+
+def _kind(link):
+    """What a link's name says beside the trace."""
+    coding = link.rpartition(", ")[2] if ", " in link else ""
+    return f"{coding} indices" if coding else "latency of a message added" if " + " in link else ""
 
 
 def levels_in_order(frame):
