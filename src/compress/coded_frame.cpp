@@ -43,9 +43,7 @@ void check(std::span<const std::int32_t> indices, const KnownIndices& known,
     TW_REQUIRE(span.size() == indices.size(), "{} known indices for {}", span.size(),
                indices.size());
     std::uint32_t most = 0;  // a negative index is a large one
-#pragma omp simd reduction(max : most)
-    for (std::size_t i = 0; i < span.size(); ++i)
-      most = std::max(most, static_cast<std::uint32_t>(span[i]));
+    for (const std::int32_t index : span) most = std::max(most, static_cast<std::uint32_t>(index));
     TW_REQUIRE(most < static_cast<std::uint32_t>(tables.front().contexts()),
                "known index {} of {} codewords", static_cast<std::int32_t>(most),
                tables.front().contexts());

@@ -73,7 +73,7 @@ class LeftOut {
 /// Bits of an index of whose previous ones nothing is known, with or without neighbours' lists.
 double alone_bits(const Counts& counts, const IndexStatistics::Entry& entry, bool has_neighbour) {
   const auto index = static_cast<std::uint16_t>(entry.index);
-  double bits = -std::log2(counts.alone.probability(index, 1));
+  const double bits = -std::log2(counts.alone.probability(index, 1));
   const LeftOut list(counts, Family::neighbour, entry);
   if (!has_neighbour || !list.is_known()) return bits;
   double total = list.escape();

@@ -74,8 +74,8 @@ struct FrameSize {
   bool operator==(const FrameSize&) const = default;
 };
 FrameSize frame_size(Index count, int bits, bool has_header);
-/// Of a coded frame, a header included, whose tables expect `index_bits` of an index (IndexCost): no
-/// more than the fixed frame that would replace it.
+/// Of a coded frame, a header included, whose tables expect `index_bits` of an index (IndexCost):
+/// no more than the fixed frame that would replace it.
 FrameSize expected_frame_size(Index count, int bits, double index_bits);
 
 }  // namespace thinwire::compress

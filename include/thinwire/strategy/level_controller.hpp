@@ -37,14 +37,14 @@ struct LevelQuestion {
 /// Chooses the level of every message so that its transfer stays hidden behind local work: the
 /// finest level m whose expected time t_m keeps to
 ///     t_m <= max(W, (1 + 1/8) t_min)
-/// W: the window; t_min: the least of these times, mostly the coarsest level's. The first bound is the overlap law's (an
-/// exchange costs max(t, W) - W; TRACE, section IV; ACCOUNTING 3). The second is for links that
-/// nothing hides: there a level may take an eighth more than the least possible, so that latency
-/// which no level avoids does not cost accuracy for nothing. A level finer than the present one
-/// must keep to 7/8 of W, lest measurements that vary a little change the level at every exchange.
-/// While nothing is known the coarsest level is chosen, as TCP starts slowly: the first message
-/// tells the rate, and costs the least time on any link.
-/// One object a device and sample; no allocation after construction; pure.
+/// W: the window; t_min: the least of these times, mostly the coarsest level's. The first bound is
+/// the overlap law's (an exchange costs max(t, W) - W; TRACE, section IV; ACCOUNTING 3). The second
+/// is for links that nothing hides: there a level may take an eighth more than the least possible,
+/// so that latency which no level avoids does not cost accuracy for nothing. A level finer than the
+/// present one must keep to 7/8 of W, lest measurements that vary a little change the level at
+/// every exchange. While nothing is known the coarsest level is chosen, as TCP starts slowly: the
+/// first message tells the rate, and costs the least time on any link. One object a device and
+/// sample; no allocation after construction; pure.
 class LevelController {
  public:
   virtual ~LevelController() = default;
